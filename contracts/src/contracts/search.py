@@ -1,0 +1,114 @@
+"""Asking the retriever: ``POST /search`` and ``GET /documents/{path}``."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Annotated, Literal
+from uuid import UUID
+
+from pydantic import Field, StringConstraints
+
+from contracts.documents import Properties, Run
+from contracts.vocabulary import Count, DocumentPath, Lines, Message, Sha256, SourceId, Span, Timestamp
+
+Leg = Literal["vector", "lexical"]
+
+
+class Filter(Message):
+    """Which documents may answer. Empty means all; several fields must all hold."""
+
+    folder: str | None = Field(default=None, description="a folder's path; its subfolders are in it")
+    tags: tuple[str, ...] = Field(default=(), description="any of them")
+    since: dt.date | None = None
+    until: dt.date | None = None
+
+
+class SearchRequest(Message):
+    """A question for the corpus. ``hits`` before neighbours are added; ``budget`` in characters of context."""
+
+    query: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=2000)]
+    hits: Annotated[int, Field(ge=1, le=50)] = 5
+    budget: Annotated[int, Field(ge=200, le=100_000)] = 6000
+    neighbours: Annotated[int, Field(ge=0, le=3)] = 1
+    filter: Filter = Filter()
+
+
+class Found(Message):
+    """How one leg found a hit: its place there, from 1, and its score in that leg's own measure."""
+
+    leg: Leg
+    rank: Annotated[int, Field(ge=1)]
+    score: float
+
+
+class SentenceScore(Message):
+    """A sentence of a passage: code points into the passage's text, and its cosine to the query when that is known."""
+
+    span: Span
+    similarity: float | None = None
+
+
+class Source(Message):
+    """What an answer points at (R7): exactly the text that was used, and where it stands.
+
+    ``text`` is plain (what a person reads). ``version`` is the sha256 of the document that it was taken from.
+    """
+
+    id: SourceId
+    path: DocumentPath
+    ordinal: Count
+    heading: tuple[str, ...]
+    lines: Lines
+    text: str
+    version: Sha256
+    saved_at: Timestamp
+
+
+class Passage(Source):
+    """A source with what the answerer needs to choose and cite its sentences.
+
+    ``runs`` are those of the chunk, cut to ``text``. A neighbour of a hit has no ``found``.
+    """
+
+    title: str | None = None
+    context: str = ""
+    language: str = "en"
+    runs: tuple[Run, ...] = ()
+    sentences: tuple[SentenceScore, ...] = ()
+    score: float = 0.0
+    found: tuple[Found, ...] = ()
+
+
+class SearchResult(Message):
+    """The answer of ``POST /search``.
+
+    ``passages`` are in file and ordinal order; ``context`` is the text for a model, within the budget, headers and
+    separators counted: each passage under a header ``[n] path:first-last > heading``, n its 1-based place.
+    """
+
+    corpus_version: Count
+    language: str = Field(description="of the query, as it was found")
+    passages: tuple[Passage, ...] = ()
+    context: str = ""
+    notice: str | None = Field(default=None, description="one sentence when a leg did not serve")
+    timings_ms: dict[str, float] = Field(default_factory=dict)
+
+
+class SourceText(Message):
+    """``GET /documents/{path}``: the visible text of a document, and its lines."""
+
+    path: DocumentPath
+    version: Sha256
+    changed: bool = Field(default=False, description="another version than this one was asked for")
+    saved_at: Timestamp
+    properties: Properties = Properties()
+    text: str
+
+
+class RefreshState(Message):
+    """``GET /refreshes/{refresh_id}`` of the retriever."""
+
+    refresh_id: UUID
+    status: Literal["open", "sealed", "finished", "failed"]
+    documents: Count = 0
+    staged: Count = 0

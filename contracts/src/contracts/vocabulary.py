@@ -1,0 +1,68 @@
+"""The words that every message is made of: paths, hashes, lines, spans, times.
+
+Offsets into text are Unicode code points; offsets into files are bytes; both are half-open ``[start, end)``.
+Lines are 1-based and inclusive. Times are UTC, RFC 3339.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, Field, StringConstraints
+
+MAX_PATH_LENGTH = 1024
+
+
+class Message(BaseModel, frozen=True, extra="ignore"):
+    """Anything said between two services: frozen, and deaf to fields that it does not know."""
+
+
+def _posix_relative(path: str) -> str:
+    if path.startswith("/") or "\\" in path or any(part in ("", ".", "..") for part in path.split("/")):
+        raise ValueError("a document's path is relative to the folder, with forward slashes, without '.' or '..'")
+    return path
+
+
+def _in_utc(moment: datetime) -> datetime:
+    if moment.tzinfo is None:
+        raise ValueError("a time needs its offset from UTC")
+    return moment.astimezone(UTC)
+
+
+DocumentPath = Annotated[
+    str, StringConstraints(min_length=1, max_length=MAX_PATH_LENGTH), AfterValidator(_posix_relative)
+]
+"""A document's name: relative to the watched folder, POSIX, the document's identity."""
+
+Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+"""A sha256 in lower-case hexadecimal."""
+
+SourceId = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{16}$")]
+"""A chunk's id: see :func:`contracts.documents.chunk_id`."""
+
+TraceId = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
+"""A W3C trace id."""
+
+Cursor = Annotated[str, StringConstraints(pattern=r"^\d{1,20}-\d{1,20}$")]
+"""A place in a turn's frames: the entry id of the Redis stream."""
+
+Timestamp = Annotated[datetime, AfterValidator(_in_utc)]
+"""A moment in UTC."""
+
+Count = Annotated[int, Field(ge=0)]
+
+
+def _ordered(pair: tuple[int, int]) -> tuple[int, int]:
+    if pair[1] < pair[0]:
+        raise ValueError("the second number must not be below the first")
+    return pair
+
+
+Span = Annotated[tuple[Count, Count], AfterValidator(_ordered)]
+"""``[start, end)``: code points into a text, or bytes into a file where the field says so."""
+
+Lines = Annotated[tuple[Annotated[int, Field(ge=1)], Annotated[int, Field(ge=1)]], AfterValidator(_ordered)]
+"""First and last line, 1-based, inclusive."""
+
+JsonObject = dict[str, Any]
