@@ -24,15 +24,22 @@ from contracts.vocabulary import Count, DocumentPath, Message, Sha256, Timestamp
 
 
 class Event(Message):
-    """A fact on the bus. ``stream`` is where it travels; ``key`` keeps the order of what shares it."""
+    """A fact on the bus. ``stream`` is where it travels; ``key`` keeps the order of what shares it.
+
+    Each kind has a field ``type`` with its one name as the default: :func:`type_of` reads it.
+    """
 
     stream: ClassVar[str]
-    type: str
 
     @property
     def key(self) -> str:
         """What this event keeps its order with: a path, a refresh, or a chat."""
         raise TypeError(f"{type(self).__name__} names no key")
+
+
+def type_of(kind: type[Event]) -> str:
+    """The name of a kind of event on the wire, such as ``document.changed.v1``."""
+    return str(kind.model_fields["type"].default)
 
 
 class DocumentChanged(Event):

@@ -9,13 +9,15 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
 MAX_PATH_LENGTH = 1024
 
 
-class Message(BaseModel, frozen=True, extra="ignore"):
+class Message(BaseModel):
     """Anything said between two services: frozen, and deaf to fields that it does not know."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
 
 
 def _posix_relative(path: str) -> str:
