@@ -41,3 +41,6 @@ NO_EMIT := $(addprefix --no-emit-package ,talkdown talkdown-contracts talkdown-c
 lock: $(VENV)/uv ## Resolve the dependencies anew into the lock files
 	$(COMPILE) $(NO_EMIT) pyproject.toml --group build -o requirements.lock
 	$(COMPILE) -c requirements.lock --group dev -o requirements-dev.lock
+
+contracts: setup-dev ## Generate schemas, AsyncAPI and OpenAPI from the models
+	$(BIN)/python contracts/generate.py
