@@ -1,0 +1,105 @@
+"""A program that is ready to be started, and how one is started and stopped without a loop (for tests and checks)."""
+
+from __future__ import annotations
+
+import importlib.util
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from embedded.errors import ServerUnavailable
+from embedded.ports import free_port
+
+START_TIMEOUT_S = 30.0
+STOP_TIMEOUT_S = 10.0
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One program: its command line, its environment, where its output goes, and when it is ready to serve.
+
+    ``ready`` is asked again and again with the process's id; ``become`` runs in the child before the program does.
+    ``stop`` is the signal that asks it to end in good order.
+    """
+
+    name: str
+    command: tuple[str, ...]
+    environment: Mapping[str, str]
+    folder: Path
+    log: Path
+    ready: Callable[[int], bool]
+    become: Callable[[], None] | None = None
+    stop: signal.Signals = signal.SIGTERM
+
+
+def start(launch: Launch, timeout_s: float = START_TIMEOUT_S) -> subprocess.Popen[bytes]:
+    """Start a program in a session of its own and wait until it is ready.
+
+    Raises :class:`ServerUnavailable` with the end of its log when it ends first or is not ready in time.
+    """
+    with launch.log.open("ab") as log:
+        process = subprocess.Popen(
+            launch.command,
+            cwd=launch.folder,
+            env=dict(launch.environment),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            preexec_fn=launch.become,
+        )
+    until = time.monotonic() + timeout_s
+    while not launch.ready(process.pid):
+        if process.poll() is not None:
+            raise ServerUnavailable(f"{launch.name} ended as it started: {last_words(launch.log)}")
+        if time.monotonic() > until:
+            stop(process, launch.stop)
+            raise ServerUnavailable(f"{launch.name} was not ready within {timeout_s:.0f} s: {last_words(launch.log)}")
+        time.sleep(0.01)
+    return process
+
+
+def stop(process: subprocess.Popen[bytes], how: signal.Signals = signal.SIGTERM) -> None:
+    """Ask a program to end, and end it if it does not."""
+    if process.poll() is None:
+        process.send_signal(how)
+        try:
+            process.wait(STOP_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def last_words(log: Path, lines: int = 5) -> str:
+    """The last lines of a log, for a message."""
+    try:
+        text = log.read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        return f"its log cannot be read ({error.strerror})"
+    return " | ".join(line.strip() for line in text.strip().splitlines()[-lines:]) or "it said nothing"
+
+
+def start_on_free_port(launch_on: Callable[[int], Launch], attempts: int = 5) -> tuple[subprocess.Popen[bytes], int]:
+    """Start a program on a port that was free a moment ago, and on another when somebody took it in between."""
+    for left in reversed(range(attempts)):
+        port = free_port()
+        try:
+            return start(launch_on(port)), port
+        except ServerUnavailable as error:
+            if not left or not is_collision(str(error)):
+                raise
+    raise AssertionError("unreachable: the last attempt returns or raises")
+
+
+def is_collision(words: str) -> bool:
+    """Whether a server's last words say that its port was taken."""
+    return "address already in use" in words.lower()
+
+
+def folder_of(package: str) -> Path | None:
+    """Where a package's files are, found without running its code; ``None`` when it is not installed."""
+    spec = importlib.util.find_spec(package)
+    return Path(spec.origin).parent if spec and spec.origin else None
