@@ -125,7 +125,7 @@ class _Packing:
     def _parts(self, block: Block) -> list[Block]:
         if block.kind == "table":
             return self._rows(block)
-        if block.children and not (block.kind in ("row", "head")):
+        if block.children and block.kind not in ("row", "head"):
             return block.children
         return cut(self._document, block, self._limit)
 

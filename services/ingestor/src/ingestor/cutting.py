@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import unicodedata
-from bisect import bisect_right
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Final
 
 from chassis.sentences import sentence_spans
@@ -25,7 +25,7 @@ def length_of(document: Document, start: int, end: int) -> int:
 
 
 def fits(document: Document, start: int, end: int, limit: int) -> bool:
-    """Say whether the bytes ``[start, end)`` are at most ``limit`` code points; counts only where bytes leave a doubt."""
+    """Say whether the bytes ``[start, end)`` are at most ``limit`` code points; they are counted only in doubt."""
     size = end - start
     return size <= limit or (size <= 4 * limit and length_of(document, start, end) <= limit)
 
@@ -35,7 +35,7 @@ def cut(document: Document, block: Block, limit: int) -> list[Block]:
     parts: list[Block] = []
     marks = [block.start, *(_sentences(document, block) if block.kind != "code" else ()), block.end]
     first = block.first
-    for start, end in zip(marks, marks[1:], strict=False):
+    for start, end in pairwise(marks):
         for at in [*_pieces(document, start, end, limit), end]:
             last = block.last if at == block.end else max(first, min(document.plain.offset_of(at), block.last))
             parts.append(Block("part", parts[-1].end if parts else start, at, first, last, context=block.context))
@@ -44,7 +44,7 @@ def cut(document: Document, block: Block, limit: int) -> list[Block]:
 
 
 def _sentences(document: Document, block: Block) -> Iterator[int]:
-    """The bytes where the sentences of a block begin, but for the first; white space before belongs to the one before."""
+    """The bytes where the sentences of a block begin, but for the first; the space between belongs to the former."""
     plain = document.plain
     previous = block.start
     for before, after in _breaks(plain.text, block.first, block.last):
@@ -66,7 +66,7 @@ def _breaks(text: str, first: int, last: int) -> Iterator[tuple[int, int]]:
         if stop < last and len(spans) > 1:
             # The window's last sentence may go on behind it.
             stop = first + spans[-1][0]
-        for (_, end), (start, _) in zip(spans, spans[1:], strict=False):
+        for (_, end), (start, _) in pairwise(spans):
             yield first + end - 1, first + start
         first = stop
 

@@ -14,8 +14,11 @@ _PIECE = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{
 _TAG_END = re.compile(r"""[^>"']*(?:"[^"]*"[^>"']*|'[^']*'[^>"']*)*>""")
 _UNREAD = frozenset({"script", "style", "template", "noscript"})
 _INLINE = frozenset(
-    "a abbr b bdi bdo big cite code data del dfn em font i img ins kbd label mark q s samp small span strike strong sub "
-    "sup time tt u var wbr".split()
+    re.findall(
+        r"\w+",
+        "a abbr b bdi bdo big cite code data del dfn em font i img ins kbd label mark q s samp small span strike strong"
+        " sub sup time tt u var wbr",
+    )
 )
 
 

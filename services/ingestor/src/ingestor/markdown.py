@@ -47,7 +47,7 @@ _SIZED_EMBED: Final = re.compile(rb"!\[\[([^\]|]+?)\\?\|\s*\d+(?:x\d+)?\s*\]\]")
 
 @dataclass(slots=True)
 class Block:
-    """A block and what is in it: bytes ``[start, end)`` of the file, code points ``[first, last)`` of the plain text."""
+    """A block, at the bytes ``[start, end)`` of the file and the code points ``[first, last)`` of the plain text."""
 
     kind: Kind
     start: int
@@ -121,7 +121,8 @@ def _walk(events: Iterable[tuple[Any, dict[str, int]]], data: bytes, plain: Plai
                     skip_to = place["end"]
                     plain.add(embed[1].decode(), embed.start(1), embed.end(1))
                 continue
-            _loose(top, start, plain)
+            if top.kind == "item":
+                _loose(top, start, plain)
             block = Block(kind, start, place["end"], plain.length)
             top.children.append(block)
             stack.append(block)
@@ -144,7 +145,8 @@ def _walk(events: Iterable[tuple[Any, dict[str, int]]], data: bytes, plain: Plai
         elif name == "End":
             tag = value if value.__class__ is str else next(iter(value))
             if tag in _KINDS:
-                _loose(top, top.end, plain)
+                if top.kind == "item":
+                    _loose(top, top.end, plain)
                 plain.gap("\n\n")
                 top.last = plain.length
                 in_title = False
@@ -164,8 +166,6 @@ def _walk(events: Iterable[tuple[Any, dict[str, int]]], data: bytes, plain: Plai
 
 def _loose(block: Block, until: int, plain: PlainText) -> None:
     """Give the bare text of a tight list item, up to byte ``until``, a block of its own."""
-    if block.kind != "item":
-        return
     last = block.children[-1] if block.children else None
     start, first = (last.end, last.last) if last else (block.start, block.first)
     if plain.length > first:
