@@ -1,0 +1,19 @@
+"""``python -m voice_gateway``: serve until told to stop."""
+
+from __future__ import annotations
+
+from chassis.server import run
+from chassis.settings import load
+
+from voice_gateway.app import create_app
+from voice_gateway.settings import Settings
+
+
+def main() -> None:
+    """Read the settings and serve."""
+    settings = load(Settings)
+    run(create_app(settings), settings)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,140 @@
+"""The voice gateway, put together."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import TypedDict
+from uuid import uuid4
+
+from chassis.frames import FrameHub
+from chassis.http import open_client
+from chassis.redis import open_redis
+from chassis.refusals import refusal
+from chassis.server import health_of, service
+from contracts.turns import Refusal
+from contracts.voice import ClientSecret, ClientSecretRequested, Timeline
+from fastapi import APIRouter, FastAPI, Request, Response, WebSocket
+
+from chassis import telemetry
+from voice_gateway import door, protocol
+from voice_gateway.agent import HttpAgent
+from voice_gateway.calls import Calls
+from voice_gateway.conversation import new_id
+from voice_gateway.credentials import Credentials, Grant
+from voice_gateway.errors import BadRequest, EventError, Refused
+from voice_gateway.protocol import SessionConfig
+from voice_gateway.session import Around
+from voice_gateway.sessions import Sessions
+from voice_gateway.settings import Settings
+from voice_gateway.transports import websocket as on_websocket
+
+MAX_TIMELINE_BYTES = 262_144
+
+
+class State(TypedDict):
+    """What the routes are given."""
+
+    around: Around
+    credentials: Credentials
+    sessions: Sessions
+
+
+def create_app(settings: Settings | None = None) -> FastAPI:
+    """The app, not yet connected to anything."""
+    chosen = settings or Settings()
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncGenerator[State]:
+        health = health_of(app)
+        sessions = Sessions(chosen.max_sessions)
+        async with (
+            open_client(chosen.agent_url, "agent") as client,
+            open_redis(chosen.redis_url, health=health) as redis,
+            FrameHub(redis) as frames,
+        ):
+            agent = HttpAgent(client, frames, silent_s=chosen.silent_s, lost_s=chosen.lost_s)
+            around = Around(chosen, agent, Calls())
+            credentials = Credentials(lifetime_s=chosen.credential_s, limit=chosen.max_credentials)
+            stopping = asyncio.create_task(_stop_with(health.stopping, sessions, chosen.stop_s))
+            try:
+                yield {"around": around, "credentials": credentials, "sessions": sessions}
+            finally:
+                health.stopping.set()
+                await stopping
+                await agent.close()
+
+    app = service("voice-gateway", lifespan, chosen, larger_bodies={"/calls/": MAX_TIMELINE_BYTES})
+    app.add_exception_handler(Refused, _refused)
+    app.include_router(router)
+    return app
+
+
+async def _stop_with(stopping: asyncio.Event, sessions: Sessions, patience_s: float) -> None:
+    await stopping.wait()
+    await sessions.stop(patience_s)
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, Refused)
+    headers = {"retry-after": str(error.retry_after_s)} if error.retry_after_s else None
+    return refusal(error.status, error.code, error.message, headers)
+
+
+router = APIRouter()
+REFUSALS: dict[int | str, dict[str, object]] = {
+    status: {"model": Refusal} for status in (400, 403, 404, 413, 429, 500, 503)
+}
+
+
+@router.post("/v1/realtime/client_secrets", responses=REFUSALS)
+async def mint(request: Request, response: Response, asked: ClientSecretRequested) -> ClientSecret:
+    """Make a credential for one connection of one chat, to be used within a minute."""
+    state: Around = request.state.around
+    credentials: Credentials = request.state.credentials
+    door.check_origin(request, state.settings.allowed_origins)
+    try:
+        config = protocol.updated(SessionConfig(), asked.session)
+    except EventError as error:
+        raise BadRequest(error.message) from error
+    grant = Grant(new_id("sess"), asked.chat_id or uuid4(), config, telemetry.inject())
+    minted = credentials.mint(grant, seconds=_seconds(asked))
+    state.calls.open(grant.call_id, grant.chat_id, grant.traceparent)
+    response.headers["cache-control"] = "no-store"
+    session = {"id": grant.call_id, "object": "realtime.session", **config.wire()}
+    return ClientSecret(
+        value=minted.value,
+        expires_at=minted.expires_at,
+        session=session,
+        voice=state.settings.chosen_voice,
+        chat_id=grant.chat_id,
+    )
+
+
+@router.post("/calls/{call_id}/timeline", status_code=204, responses=REFUSALS)
+async def timeline(request: Request, call_id: str, told: Timeline) -> None:
+    """Add what the page saw in a call to the traces of its turns."""
+    state: Around = request.state.around
+    door.check_origin(request, state.settings.allowed_origins)
+    given = request.headers.get("traceparent")
+    state.calls.record(call_id, told.events, telemetry.inject() if given else None)
+
+
+@router.websocket("/v1/realtime")
+async def realtime(websocket: WebSocket) -> None:
+    """A session of the Realtime protocol."""
+    state = websocket.state
+    await on_websocket.serve(websocket, around=state.around, credentials=state.credentials, sessions=state.sessions)
+
+
+def _seconds(asked: ClientSecretRequested) -> int | None:
+    """The lifetime that was asked for, in seconds; a longer one than ours becomes ours."""
+    if asked.expires_after is None:
+        return None
+    seconds: object = asked.expires_after.get("seconds")
+    if seconds is None:
+        return None
+    if not isinstance(seconds, int) or isinstance(seconds, bool) or seconds < 1:
+        raise BadRequest("`expires_after.seconds` is a whole number of seconds, from 1 on.")
+    return seconds

@@ -1,0 +1,163 @@
+"""What can go wrong in the voice gateway; each class's sentence is what a person, or a client, reads.
+
+::
+
+    VoiceError
+    ├── Refused                 an HTTP answer, or the end of a connection that was only just asked for
+    │   ├── BadRequest          400
+    │   ├── NotSupported        400
+    │   ├── CredentialMissing   401
+    │   ├── CredentialRefused   401
+    │   ├── OriginRefused       403
+    │   ├── CallUnknown         404
+    │   ├── TooLarge            413
+    │   ├── TooManyCredentials  429, with Retry-After
+    │   ├── TooManySessions     429, with Retry-After
+    │   └── GoingAway           503
+    ├── EventError              an `error` event; the session goes on
+    │   └── AudioNotHere
+    └── AnswerFailed            a `response.done` with status `failed`; the session goes on
+        ├── AgentUnreachable
+        ├── AnswerLate
+        ├── AnswerLost
+        └── GatewayStopping
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class VoiceError(Exception):
+    """Something went wrong in the voice session; start again."""
+
+    code: ClassVar[str] = "internal"
+
+    def __init__(self, message: str | None = None) -> None:
+        self.message = message or " ".join((type(self).__doc__ or "").split())
+        super().__init__(self.message)
+
+
+class Refused(VoiceError):
+    """The request cannot be served."""
+
+    status: ClassVar[int] = 400
+    close_code: ClassVar[int] = 1008
+    """Of a WebSocket that was accepted only to say this: policy violation, RFC 6455 section 7.4.1."""
+    retry_after_s: ClassVar[int | None] = None
+
+
+class BadRequest(Refused):
+    """The request is not one that the voice gateway understands."""
+
+    code = "bad_request"
+
+
+class NotSupported(Refused):
+    """This voice gateway answers questions in a session of its own; leave out `call_id` and `intent`."""
+
+    code = "not_supported"
+
+
+class CredentialMissing(Refused):
+    """Bring a credential: ask for one with `POST /v1/realtime/client_secrets`, and send it as the bearer."""
+
+    code, status = "credential_missing", 401
+
+
+class CredentialRefused(Refused):
+    """This credential is unknown, was used already, or is past its time; ask for a new one and connect at once."""
+
+    code, status = "credential_refused", 401
+
+
+class OriginRefused(Refused):
+    """This page's origin is not served; open Talkdown's own page, or name the origin in TALKDOWN_ALLOWED_ORIGINS."""
+
+    code, status = "origin_refused", 403
+
+
+class CallUnknown(Refused):
+    """There is no such call; use the `session.id` of the credential, within an hour of its last use."""
+
+    code, status = "call_unknown", 404
+
+
+class TooLarge(Refused):
+    """The request's body is larger than it may be; send less."""
+
+    code, status = "too_large", 413
+
+
+class TooManyCredentials(Refused):
+    """Too many credentials wait to be used; wait a minute and ask again."""
+
+    code, status, retry_after_s = "too_many_credentials", 429, 60
+
+
+class TooManySessions(Refused):
+    """All voice sessions are taken; wait for one to end, then connect again with the same credential."""
+
+    code, status, retry_after_s = "too_many_sessions", 429, 5
+    close_code = 1013
+
+
+class GoingAway(Refused):
+    """Talkdown is shutting down; connect again once it is back."""
+
+    code, status, retry_after_s = "going_away", 503, 5
+    close_code = 1001
+
+
+class EventError(VoiceError):
+    """The event cannot be served. ``code``, ``param`` and ``event_id`` go to the client as the protocol names them."""
+
+    def __init__(self, code: str, message: str, *, param: str | None = None, event_id: str | None = None) -> None:
+        super().__init__(message)
+        self.reason = code
+        self.param = param
+        self.event_id = event_id
+
+
+class AudioNotHere(EventError):
+    """Sound was sent to, or wanted from, a voice that is silent."""
+
+    def __init__(self, param: str) -> None:
+        super().__init__(
+            "audio_not_available",
+            "This voice is simulated and has neither ears nor mouth: send the question as `input_text`"
+            ' and take the answer as text (`output_modalities: ["text"]`).',
+            param=param,
+        )
+
+
+class AnswerFailed(VoiceError):
+    """The answer could not be finished; ask again. ``failure`` is the code that the client gets."""
+
+    def __init__(self, message: str | None = None, *, failure: str | None = None) -> None:
+        super().__init__(message)
+        self.failure = failure or self.code
+
+
+class AgentUnreachable(AnswerFailed):
+    """Questions cannot be answered right now; ask again in a moment."""
+
+    code = "unavailable"
+
+
+class AnswerLate(AnswerFailed):
+    """The answer took longer than it may; ask again."""
+
+    code = "deadline"
+
+
+class AnswerLost(AnswerFailed):
+    """The process that wrote this answer ended before it was done; ask again."""
+
+    code = "worker_lost"
+
+
+class GatewayStopping(AnswerFailed):
+    """Talkdown is shutting down and could not finish this answer; ask again once it is back."""
+
+    code = "stopping"

@@ -1,0 +1,44 @@
+"""The sessions of this process: at most so many, and all of them ended when it stops."""
+
+from __future__ import annotations
+
+import asyncio
+
+from voice_gateway.errors import GoingAway, TooManySessions
+from voice_gateway.outbox import GOING_AWAY
+from voice_gateway.session import Session
+
+
+class Sessions:
+    """Counts sessions, and ends them."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._open: set[Session] = set()
+        self._stopping = False
+
+    def __len__(self) -> int:
+        """How many are open."""
+        return len(self._open)
+
+    def check_room(self) -> None:
+        """:class:`TooManySessions` when all are taken, :class:`GoingAway` when the process stops."""
+        if self._stopping:
+            raise GoingAway
+        if len(self._open) >= self._limit:
+            raise TooManySessions
+
+    def add(self, session: Session) -> None:
+        """From now on the session counts."""
+        self._open.add(session)
+
+    def remove(self, session: Session) -> None:
+        """The session has ended."""
+        self._open.discard(session)
+
+    async def stop(self, patience_s: float) -> None:
+        """Take no more, and end each session: at once, or when its answer is done, within ``patience_s``."""
+        self._stopping = True
+        await asyncio.gather(
+            *(session.leave(GOING_AWAY, answer="stopping", patience_s=patience_s) for session in list(self._open))
+        )

@@ -1,0 +1,122 @@
+"""A session on the official WebSocket, ``/v1/realtime``: one event a text message, both ways.
+
+Whoever cannot be served is answered as early as it can hear it: over plain HTTP before the handshake, or, when it
+offered the subprotocol ``realtime`` (a browser shows its page nothing of a refused handshake), by an ``error`` event
+and a close with the same sentence.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+
+from chassis.refusals import refusal
+from fastapi import WebSocket, WebSocketDisconnect
+from starlette.websockets import WebSocketState
+
+from chassis import telemetry
+from voice_gateway import door, protocol
+from voice_gateway.conversation import new_id
+from voice_gateway.credentials import Credentials, Grant
+from voice_gateway.errors import NotSupported, OriginRefused, Refused
+from voice_gateway.outbox import Close
+from voice_gateway.session import Around, Session, session_span
+from voice_gateway.sessions import Sessions
+
+LAST_WORDS_S = 5.0
+"""How long a client that is being sent away may take to read what was said to it."""
+MAX_REASON_BYTES = 123
+"""Of a close frame, RFC 6455 section 5.5."""
+
+
+async def serve(websocket: WebSocket, *, around: Around, credentials: Credentials, sessions: Sessions) -> None:
+    """Let the client in or say why not, and carry its session until either side ends it."""
+    try:
+        grant = _admit(websocket, around, credentials, sessions)
+    except Refused as error:
+        await _refuse(websocket, error)
+        return
+    with session_span(grant) as current:
+        session = Session(grant, around, telemetry.traceparent_of(current))
+        sessions.add(session)
+        try:
+            await websocket.accept(door.SUBPROTOCOL if door.SUBPROTOCOL in door.offered(websocket) else None)
+            await _carry(websocket, session, around.settings.idle_s)
+        except (WebSocketDisconnect, OSError):
+            pass  # the client went away in the middle of a send; there is nobody to tell
+        finally:
+            sessions.remove(session)
+            await session.leave()
+
+
+def _admit(websocket: WebSocket, around: Around, credentials: Credentials, sessions: Sessions) -> Grant:
+    door.check_origin(websocket, around.settings.allowed_origins)
+    if "call_id" in websocket.query_params or "intent" in websocket.query_params:
+        raise NotSupported
+    credential = door.credential(websocket)
+    sessions.check_room()  # before the credential is spent, so that it can be brought again
+    grant = credentials.redeem(credential)
+    around.calls.connected(grant.call_id)
+    return grant
+
+
+async def _refuse(websocket: WebSocket, error: Refused) -> None:
+    if door.SUBPROTOCOL in door.offered(websocket) and not isinstance(error, OriginRefused):
+        with contextlib.suppress(WebSocketDisconnect, OSError):
+            await websocket.accept(door.SUBPROTOCOL)
+            event = {"event_id": new_id("event"), **protocol.refusal(error.code, error.message)}
+            await websocket.send_text(json.dumps(event))
+            await _close(websocket, Close(error.close_code, error.message))
+        return
+    headers = {"retry-after": str(error.retry_after_s)} if error.retry_after_s else None
+    await websocket.send_denial_response(refusal(error.status, error.code, error.message, headers))
+
+
+async def _carry(websocket: WebSocket, session: Session, idle_s: float) -> None:
+    """Read and write until the client has left, or everything is said and the close is sent."""
+    reading = asyncio.create_task(_read(websocket, session, idle_s))
+    writing = asyncio.create_task(_write(websocket, session))
+    try:
+        await asyncio.wait({reading, writing}, return_when=asyncio.FIRST_COMPLETED)
+        if session.outbox.close_with is not None:
+            await asyncio.wait({writing}, timeout=LAST_WORDS_S)
+    finally:
+        for task in (reading, writing):
+            task.cancel()
+        await asyncio.wait({reading, writing})
+    for task in (reading, writing):
+        if not task.cancelled():
+            task.result()
+
+
+async def _read(websocket: WebSocket, session: Session, idle_s: float) -> None:
+    """Hand the client's events to the session until the client leaves, or says nothing for ``idle_s``."""
+    while True:
+        try:
+            async with asyncio.timeout(idle_s):
+                message = await websocket.receive()
+        except TimeoutError:
+            if session.busy:
+                continue
+            minutes = f"{idle_s / 60:g} minutes" if idle_s >= 60 else f"{idle_s:g} seconds"
+            await session.leave(Close(1000, f"Nothing was said for {minutes}; connect again with a new credential."))
+            return
+        if message["type"] == "websocket.disconnect":
+            return
+        text = message.get("text")
+        await session.receive(text if text is not None else message.get("bytes") or b"")
+
+
+async def _write(websocket: WebSocket, session: Session) -> None:
+    """Send what the session says until it is closed, and then the close."""
+    async for text in session.outbox:
+        await websocket.send_text(text)
+    if session.outbox.close_with is not None:
+        await _close(websocket, session.outbox.close_with)
+
+
+async def _close(websocket: WebSocket, why: Close) -> None:
+    if websocket.application_state is WebSocketState.CONNECTED:
+        reason = why.reason.encode()[:MAX_REASON_BYTES].decode(errors="ignore")
+        await websocket.close(why.code, reason)
