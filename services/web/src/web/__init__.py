@@ -1,1 +1,1 @@
-"""Placeholder."""
+"""Owns the page: the only port that a person opens."""

@@ -1,0 +1,157 @@
+"""The services behind web, asked over HTTP: one class for each, with what web needs of it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from urllib.parse import quote
+from uuid import UUID
+
+from chassis.http import CallFailed, Refused, ServiceClient, open_client
+from contracts.health import Ready
+from contracts.refreshes import Files, Manifest, RefreshReport, RefreshRequested
+from contracts.search import SourceText
+from contracts.turns import CancelRequested, Chat, Heard, Turn, TurnAccepted, TurnAsked
+from pydantic import BaseModel, ValidationError
+from starlette.responses import Response
+
+from web.errors import NotThere, UnknownTurn
+from web.settings import Settings
+
+REFRESH_S = 3600.0
+"""A refresh of a large folder embeds for minutes; its report is worth waiting for."""
+GLANCE_S = 1.0
+HANDED_BACK = ("content-type", "location", "retry-after")
+
+
+class Service:
+    """One service behind web, and what a person calls it."""
+
+    def __init__(self, name: str, client: ServiceClient) -> None:
+        self.name, self.client = name, client
+
+    async def ready(self) -> Ready:
+        """What its ``/health/ready`` says; a 503 says what it waits for."""
+        import httpx
+
+        try:
+            answer = await self.client.raw.get("/health/ready", timeout=GLANCE_S)
+            return Ready.model_validate_json(answer.content)
+        except (httpx.HTTPError, ValidationError) as error:
+            raise NotThere(self.name) from error
+
+
+class Agent(Service):
+    """Owns chats and turns."""
+
+    async def accept(self, asked: TurnAsked) -> TurnAccepted:
+        """Store the question, to be answered in its turn."""
+        return await self.client.post("/turns", TurnAccepted, asked)
+
+    async def turn(self, turn_id: UUID) -> Turn:
+        """The stored turn; :class:`UnknownTurn` when there is none, :class:`NotThere` when nobody knows."""
+        try:
+            return await self.client.get(f"/turns/{turn_id}", Turn)
+        except Refused as error:
+            if error.status == 404:
+                raise UnknownTurn from error
+            raise NotThere(self.name) from error
+        except CallFailed as error:
+            raise NotThere(self.name) from error
+
+    async def chat(self, chat_id: UUID) -> Chat:
+        """The turns of a chat."""
+        return await self.client.get(f"/chats/{chat_id}", Chat)
+
+    async def cancel(self, turn_id: UUID, asked: CancelRequested) -> Response:
+        """Stop a turn."""
+        return await self._told(f"/turns/{turn_id}/cancel", asked)
+
+    async def heard(self, turn_id: UUID, heard: Heard) -> Response:
+        """Say how much of an answer was heard."""
+        return await self._told(f"/turns/{turn_id}/heard", heard)
+
+    async def _told(self, path: str, body: BaseModel) -> Response:
+        answer = await self.client.call("POST", path, body)
+        return Response(answer.content, answer.status_code, media_type=answer.headers.get("content-type"))
+
+
+class Retriever(Service):
+    """Owns the index."""
+
+    async def manifest(self) -> Manifest:
+        """Every visible document, and the state of the corpus."""
+        return await self.client.get("/manifest", Manifest)
+
+    async def document(self, path: str, version: str | None) -> SourceText:
+        """The visible text of a document."""
+        return await self.client.get(
+            f"/documents/{quote(path)}", SourceText, params={"version": version} if version else None
+        )
+
+
+class Ingestor(Service):
+    """Owns the folder."""
+
+    async def files(self) -> Files:
+        """What it saw, and why it refused."""
+        return await self.client.get("/files", Files)
+
+    async def refresh(self, asked: RefreshRequested) -> RefreshReport:
+        """Compare the tree with the index now; its report, however long it takes."""
+        return await self.client.post("/refresh", RefreshReport, asked, timeout=REFRESH_S)
+
+
+class VoiceGateway(Service):
+    """Owns voice sessions."""
+
+    async def signal(self, target: str, body: bytes, headers: Mapping[str, str]) -> Response:
+        """Pass signalling on, and hand its answer back as it is."""
+        import httpx
+
+        try:
+            answer = await self.client.raw.post(target, content=body, headers=dict(headers))
+        except httpx.HTTPError as error:
+            raise NotThere(self.name) from error
+        kept = {
+            name: answer.headers[name] for name in ("content-type", "location", "retry-after") if name in answer.headers
+        }
+        return Response(answer.content, answer.status_code, kept)
+
+
+@dataclass(frozen=True)
+class Behind:
+    """The services that web speaks to."""
+
+    ingestor: Ingestor
+    retriever: Retriever
+    agent: Agent
+    voice: VoiceGateway
+
+    @property
+    def all(self) -> tuple[Service, ...]:
+        """Each service, in the order that a question and a save go through them."""
+        return (self.ingestor, self.retriever, self.agent, self.voice)
+
+
+@asynccontextmanager
+async def open_behind(settings: Settings) -> AsyncIterator[Behind]:
+    """Clients for the services behind web, closed together."""
+    async with AsyncExitStack() as stack:
+        opened = [
+            await stack.enter_async_context(open_client(url, name))
+            for url, name in (
+                (settings.ingestor_url, "ingestor"),
+                (settings.retriever_url, "retriever"),
+                (settings.agent_url, "agent"),
+                (settings.voice_url, "voice gateway"),
+            )
+        ]
+        ingestor, retriever, agent, voice = opened
+        yield Behind(
+            ingestor=Ingestor("ingestor", ingestor),
+            retriever=Retriever("retriever", retriever),
+            agent=Agent("agent", agent),
+            voice=VoiceGateway("voice gateway", voice),
+        )

@@ -1,0 +1,206 @@
+// One question and its answer, as nodes. Sentences that are complete are written once; only the tail is written again.
+
+import { pieces, settled, spoken } from "./citations.js";
+import { fill, h } from "./dom.js";
+import { ENDED } from "./frames.js";
+import { toUtf16 } from "./offsets.js";
+import { counted, linesOf } from "./words.js";
+
+/** @import { Turn } from "./frames.js" */
+/** @import { Lines, Sentence, Source } from "./wire" */
+
+/**
+ * @typedef {object} AnswerNeeds
+ * @property {(source: Source, lit: Lines[], from: HTMLElement) => void} openSource
+ * @property {(question: string) => void} askAgain
+ * @property {(traceId: string) => string | null} traceLink
+ * @property {(text: string) => void} say a complete sentence, for who cannot see it
+ */
+
+export class AnswerView {
+  #written = { version: -1, sentences: 0, end: 0, codePoints: 0 };
+  #stage = "";
+  #sources = 0;
+
+  /**
+   * @param {string} question
+   * @param {AnswerNeeds} needs
+   */
+  constructor(question, needs) {
+    this.needs = needs;
+    this.answer = h("div", { class: "answer" });
+    this.tail = h("span", { class: "tail" });
+    this.meta = h("div", { class: "meta" });
+    this.trouble = h("div");
+    this.passages = h("div");
+    this.element = h(
+      "li",
+      { class: "turn" },
+      h("h3", { class: "question" }, question),
+      this.answer,
+      this.trouble,
+      this.meta,
+      this.passages,
+    );
+  }
+
+  /** @param {Turn} turn */
+  show(turn) {
+    this.#write(turn);
+    if (turn.stage !== this.#stage || turn.sources.length !== this.#sources) {
+      this.#stage = turn.stage;
+      this.#sources = turn.sources.length;
+      this.element.dataset.stage = turn.stage;
+      this.element.toggleAttribute("aria-busy", !ENDED.has(turn.stage));
+      this.#showMeta(turn);
+      this.#showTrouble(turn);
+      this.#showPassages(turn);
+    }
+  }
+
+  /** @param {Turn} turn */
+  #write(turn) {
+    const written = this.#written;
+    if (turn.version !== written.version) {
+      this.answer.replaceChildren(this.tail);
+      Object.assign(written, { version: turn.version, sentences: 0, end: 0, codePoints: 0 });
+    }
+    for (const sentence of turn.sentences.slice(written.sentences)) {
+      const start = toUtf16(turn.text, sentence.span[0] - written.codePoints, written.end);
+      const end = toUtf16(turn.text, sentence.span[1] - sentence.span[0], start);
+      this.tail.before(turn.text.slice(written.end, start), this.#sentence(turn, sentence, turn.text.slice(start, end)));
+      Object.assign(written, { sentences: written.sentences + 1, end, codePoints: sentence.span[1] });
+    }
+    const rest = turn.text.slice(written.end);
+    fill(this.tail, ...this.#linked(turn, ENDED.has(turn.stage) ? rest : settled(rest), []));
+  }
+
+  /**
+   * @param {Turn} turn
+   * @param {Sentence} sentence
+   * @param {string} text
+   */
+  #sentence(turn, sentence, text) {
+    this.needs.say(spoken(text));
+    return h(
+      "span",
+      { class: "sentence", "data-verdict": sentence.verdict },
+      ...this.#linked(turn, text, sentence.support),
+      sentence.verdict === "unsupported" && h("span", { class: "doubt" }, "no source"),
+    );
+  }
+
+  /**
+   * @param {Turn} turn
+   * @param {string} text
+   * @param {Sentence["support"]} support
+   */
+  #linked(turn, text, support) {
+    return pieces(text, turn.sources.length).map((piece) => {
+      if (piece.kind === "text") return piece.text;
+      const source = /** @type {Source} */ (turn.sources[piece.place - 1]);
+      const lit = support.filter((one) => one.source_id === source.id).map((one) => one.lines);
+      return this.#link(source, lit, "cite", String(piece.place));
+    });
+  }
+
+  /**
+   * @param {Source} source
+   * @param {Lines[]} lit
+   * @param {string} kind
+   * @param {string} words
+   */
+  #link(source, lit, kind, words) {
+    const shown = lit.length > 0 ? /** @type {Lines} */ (lit[0]) : source.lines;
+    const name = `Source ${words}: ${source.path}, ${linesOf(shown)}`;
+    return h(
+      "a",
+      {
+        class: kind,
+        href: `/api/documents/${source.path.split("/").map(encodeURIComponent).join("/")}`,
+        ...(kind === "cite" && { "aria-label": name, title: `${source.path}, ${linesOf(shown)}` }),
+        onclick: (/** @type {MouseEvent} */ event) => {
+          if (event.metaKey || event.ctrlKey || event.shiftKey) return;
+          event.preventDefault();
+          this.needs.openSource(source, lit, /** @type {HTMLElement} */ (event.currentTarget));
+        },
+      },
+      words,
+    );
+  }
+
+  /** @param {Turn} turn */
+  #showMeta(turn) {
+    const link = turn.traceId === null ? null : this.needs.traceLink(turn.traceId);
+    const ended = turn.stage === "done";
+    if (ended && turn.abstained) this.answer.querySelectorAll(".doubt").forEach((mark) => mark.remove());
+    this.element.toggleAttribute("data-abstained", ended && turn.abstained);
+    fill(
+      this.meta,
+      ended && h("span", {}, verdictOf(turn)),
+      ENDED.has(turn.stage) && link && h("a", { href: link, target: "_blank", rel: "noreferrer" }, "How it was found"),
+    );
+  }
+
+  /** @param {Turn} turn */
+  #showTrouble(turn) {
+    const { problem } = turn;
+    if (problem === null) return fill(this.trouble);
+    const stopped = turn.stage === "stopped";
+    fill(
+      this.trouble,
+      h(
+        "div",
+        { class: stopped ? "trouble calm" : "trouble", "data-code": problem.code },
+        h("p", {}, problem.message),
+        h("button", { type: "button", onclick: () => this.needs.askAgain(turn.question) }, "Ask again"),
+      ),
+    );
+    if (!stopped) this.needs.say(problem.message);
+  }
+
+  /** @param {Turn} turn */
+  #showPassages(turn) {
+    if (turn.sources.length === 0) return fill(this.passages);
+    const open = this.passages.querySelector("details")?.open ?? false;
+    fill(
+      this.passages,
+      h(
+        "details",
+        { class: "passages", open },
+        h("summary", {}, `${counted(turn.sources.length, "passage")} behind this answer`),
+        h("ol", {}, ...turn.sources.map((source, at) => this.#passage(source, at + 1))),
+      ),
+    );
+  }
+
+  /**
+   * @param {Source} source
+   * @param {number} place
+   */
+  #passage(source, place) {
+    const heading = source.heading.length > 0 ? ` › ${source.heading.join(" › ")}` : "";
+    return h(
+      "li",
+      {},
+      h(
+        "p",
+        { class: "where" },
+        h("span", { class: "soft" }, `${place} · `),
+        this.#link(source, [], "open", `${source.path}, ${linesOf(source.lines)}`),
+        h("span", { class: "soft" }, heading),
+      ),
+      h("blockquote", {}, source.text),
+    );
+  }
+}
+
+/** @param {Turn} turn */
+function verdictOf(turn) {
+  if (turn.abstained) return "Your notes do not hold the answer.";
+  const total = turn.sentences.length;
+  const supported = turn.sentences.filter((sentence) => sentence.verdict === "supported").length;
+  if (total === 0) return "";
+  if (supported === total) return total === 1 ? "Its sentence has a source." : `All ${total} sentences have a source.`;
+  return `${supported} of ${counted(total, "sentence")} ${supported === 1 ? "has" : "have"} a source.`;
+}

@@ -1,0 +1,118 @@
+// Plain words for what the page shows.
+
+/** @import { Corpus, Lines, RefreshReport } from "./wire" */
+/** @import { Connection } from "./call.js" */
+/** @import { Stage } from "./frames.js" */
+
+/**
+ * "1 note", "3 notes".
+ * @param {number} count
+ * @param {string} one
+ * @param {string} [many]
+ */
+export function counted(count, one, many = `${one}s`) {
+  return `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
+}
+
+/** @param {Lines} lines */
+export function linesOf([first, last]) {
+  return first === last ? `line ${first}` : `lines ${first}–${last}`;
+}
+
+/**
+ * How long ago, in the largest unit that is not a fraction.
+ * @param {string} moment RFC 3339
+ * @param {number} now milliseconds since 1970
+ */
+export function ago(moment, now) {
+  const seconds = Math.max(0, Math.round((now - Date.parse(moment)) / 1000));
+  if (seconds < 5) return "just now";
+  if (seconds < 90) return `${seconds} s ago`;
+  if (seconds < 90 * 60) return `${Math.round(seconds / 60)} min ago`;
+  if (seconds < 36 * 3600) return `${Math.round(seconds / 3600)} h ago`;
+  return `${Math.round(seconds / 86400)} days ago`;
+}
+
+/** @param {number} ms */
+export function lasting(ms) {
+  return ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`;
+}
+
+/** @param {number | null} bytes */
+export function sized(bytes) {
+  if (bytes === null) return "";
+  return bytes < 1024 ? `${bytes} B` : `${(bytes / 1024).toFixed(bytes < 10_240 ? 1 : 0)} KiB`;
+}
+
+/** @param {RefreshReport} report */
+export function reported(report) {
+  if (report.status === "failed") {
+    return `The refresh failed, and the notes are as they were: ${report.reason ?? "no reason was given"}`;
+  }
+  const parts = [
+    report.added && `${report.added} added`,
+    report.changed && `${report.changed} changed`,
+    report.deleted && `${report.deleted} removed`,
+    `${report.unchanged} unchanged`,
+    report.rejected.length > 0 && `${report.rejected.length} rejected`,
+  ].filter(Boolean);
+  return `Done in ${lasting(report.duration_ms)}: ${parts.join(", ")}.`;
+}
+
+/** @param {Corpus} corpus */
+export function corpusLine(corpus) {
+  const folder = corpus.folder.split("/").filter(Boolean).at(-1) ?? "Folder";
+  const notes = counted(corpus.documents, "note");
+  if (corpus.state === "failed") return `${folder} · needs a look`;
+  if (corpus.state === "building") return `${folder} · reading, ${notes} so far`;
+  const waiting = corpus.files.filter((file) => file.state === "waiting").length;
+  if (waiting > 0) return `${folder} · ${notes}, ${waiting} being read`;
+  return `${folder} · ${notes}${corpus.rejected ? `, ${corpus.rejected} rejected` : ""} · current`;
+}
+
+const LEAVING = { documents: "Notes", questions: "Questions", voice: "Voice" };
+
+/** @param {Corpus["leaves"][number]} one */
+export function leaving(one) {
+  return `${LEAVING[one.what]}: ${one.to === null ? "stay here" : `go to ${one.to}`}`;
+}
+
+/** @param {Corpus} corpus */
+export function modeLine(corpus) {
+  const away = corpus.leaves.filter((one) => one.to !== null);
+  if (away.length === 0) return `${corpus.mode} · nothing leaves this machine`;
+  const what = away.map((one) => LEAVING[one.what].toLowerCase()).join(" and ");
+  return `${corpus.mode} · ${what} go to ${[...new Set(away.map((one) => one.to))].join(" and ")}`;
+}
+
+const STAGES = {
+  asking: "Sending your question…",
+  waiting: "Waiting for its turn…",
+  searching: "Searching your notes…",
+  answering: "Answering…",
+};
+
+/**
+ * What the orb means, in words.
+ * @param {Stage | null} stage of the turn that runs, if any
+ * @param {Connection} connection
+ * @param {boolean} lost
+ */
+export function presence(stage, connection, lost) {
+  if (lost) return "The connection was lost. Picking up where it was…";
+  if (stage !== null && stage in STAGES) return STAGES[/** @type {keyof typeof STAGES} */ (stage)];
+  switch (connection.kind) {
+    case "starting":
+      return connection.step === "microphone" ? "Asking for the microphone…" : "Opening the connection…";
+    case "returning":
+      return "The voice connection was lost. Opening it again…";
+    case "on":
+      return connection.voice === "simulated"
+        ? "Connected. The microphone works and was given back: questions are typed."
+        : "Listening.";
+    case "failed":
+      return `${connection.problem.message} ${connection.problem.remedy}`;
+    default:
+      return "";
+  }
+}

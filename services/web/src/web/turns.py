@@ -1,0 +1,112 @@
+"""Questions, and the frames of their answers: ``/api/turns`` and ``/api/chats``."""
+
+from __future__ import annotations
+
+import re
+from typing import TypeVar
+from uuid import UUID
+
+from chassis.frames import FIRST_CURSOR, is_last, line
+from contracts.frames import frames_key
+from contracts.turns import ENDED, MAX_QUESTION_LENGTH, CancelRequested, Chat, Heard, TurnAsked
+from fastapi import APIRouter, Request
+from pydantic import ValidationError
+from redis.exceptions import RedisError
+from starlette.responses import Response
+
+from web.errors import BadRequest
+from web.replay import stored_lines
+from web.state import the
+from web.streams import NDJSON_HEADERS, FrameResponse, Reading
+
+CURSOR = re.compile(r"\d{1,20}-\d{1,20}")
+CURSOR_ADVICE = "The cursor must be one that a frame carried, such as 1700000000000-0; leave it out to start over."
+ADVICE = {
+    "question": f"A question is 1 to {MAX_QUESTION_LENGTH:,} characters; this one is blank or longer.",
+    "chat_id": "`chat_id` must be a UUID; the page makes one when you press Start.",
+}
+
+M = TypeVar("M", CancelRequested, Heard)
+
+routes = APIRouter()
+
+
+def question_of(body: bytes) -> TurnAsked:
+    """The question in a body; :class:`BadRequest` says what is wrong with it."""
+    try:
+        return TurnAsked.model_validate_json(body)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = str(first["loc"][0]) if first["loc"] else ""
+        raise BadRequest(
+            ADVICE.get(place, 'The body must be JSON such as {"chat_id": "<a UUID>", "question": "…"}.')
+        ) from error
+
+
+@routes.post("/api/turns")
+async def ask(request: Request) -> Response:
+    """Ask a question in a chat; the answer streams as NDJSON frames, the first with the turn's id."""
+    state = the(request)
+    asked = question_of(await request.body())
+    accepted = await state.behind.agent.accept(asked)
+    return FrameResponse(Reading(accepted.turn_id), state.frames, state.watch)
+
+
+@routes.get("/api/turns/{turn_id}/frames")
+async def frames(request: Request, turn_id: UUID, after: str = FIRST_CURSOR) -> Response:
+    """The frames behind a cursor, to the turn's end; the stored answer once they are gone (T8)."""
+    if not CURSOR.fullmatch(after) or max(_order(after)) >= 2**64:
+        raise BadRequest(CURSOR_ADVICE)
+    state = the(request)
+    try:
+        newest = await state.redis.xrevrange(frames_key(turn_id), count=1)
+    except (RedisError, OSError):
+        newest = []
+    if newest:
+        cursor, fields = newest[0]
+        if is_last(fields[b"frame"]) and _order(cursor.decode()) <= _order(after):
+            return _lines(line(cursor, fields[b"frame"]))
+    else:
+        turn = await state.behind.agent.turn(turn_id)
+        if turn.status in ENDED:
+            return _lines(b"".join(stored_lines(turn)))
+    return FrameResponse(Reading(turn_id, after, read_anything=after != FIRST_CURSOR), state.frames, state.watch)
+
+
+@routes.post("/api/turns/{turn_id}/cancel")
+async def cancel(request: Request, turn_id: UUID) -> Response:
+    """Stop a turn; no answer is kept, or what was heard of it when speech interrupted."""
+    body = await request.body() or b"{}"
+    asked = _valid(CancelRequested, body, 'The body must be JSON such as {"reason": "stopped"}.')
+    return await the(request).behind.agent.cancel(turn_id, asked)
+
+
+@routes.post("/api/turns/{turn_id}/heard")
+async def heard(request: Request, turn_id: UUID) -> Response:
+    """Say how much of an answer was heard, in code points."""
+    asked = _valid(Heard, await request.body(), 'The body must be JSON such as {"characters": 120}.')
+    return await the(request).behind.agent.heard(turn_id, asked)
+
+
+@routes.get("/api/chats/{chat_id}")
+async def chat(request: Request, chat_id: UUID) -> Chat:
+    """The turns of a chat, oldest first."""
+    return await the(request).behind.agent.chat(chat_id)
+
+
+def _valid(kind: type[M], body: bytes, advice: str) -> M:
+    try:
+        return kind.model_validate_json(body)
+    except ValidationError as error:
+        raise BadRequest(advice) from error
+
+
+def _order(cursor: str) -> tuple[int, int]:
+    milliseconds, _, count = cursor.partition("-")
+    return int(milliseconds), int(count)
+
+
+def _lines(body: bytes) -> Response:
+    response = Response(body)
+    response.raw_headers = [*NDJSON_HEADERS, (b"content-length", str(len(body)).encode())]
+    return response

@@ -1,0 +1,102 @@
+"""``/v1/realtime``: the voice signalling, passed to the voice gateway as it is.
+
+The page speaks to one port alone. What it sends goes on without the Origin, which was checked here; the credential in
+it is looked up by the gateway.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit, urlunsplit
+
+from chassis.telemetry import inject
+from fastapi import APIRouter, Request, WebSocket, WebSocketDisconnect
+from starlette.responses import Response
+
+from web.state import the
+
+if TYPE_CHECKING:
+    from websockets.asyncio.client import ClientConnection
+
+MAX_SIGNALLING_BYTES = 65_536
+MAX_MESSAGE_BYTES = 16 * 1024 * 1024
+"""What the Realtime API takes in one event: 15 MiB of audio, in base64."""
+PASSED = ("authorization", "content-type", "traceparent", "openai-beta", "openai-safety-identifier")
+
+routes = APIRouter()
+
+
+@routes.post("/v1/realtime/{path:path}")
+async def signal(request: Request, path: str) -> Response:
+    """Pass a credential request or an SDP offer on."""
+    body = await request.body()
+    headers = {name: request.headers[name] for name in PASSED if name in request.headers}
+    if current := inject():
+        headers["traceparent"] = current
+    query = str(request.url.query)
+    target = f"/v1/realtime/{path}" + (f"?{query}" if query else "")
+    return await the(request).behind.voice.signal(target, body, headers)
+
+
+@routes.websocket("/v1/realtime")
+async def session(socket: WebSocket) -> None:
+    """Pass a session on, message by message, until either side closes; the code and the reason go with it."""
+    from websockets.asyncio.client import connect
+    from websockets.exceptions import InvalidHandshake
+
+    headers = {name: socket.headers[name] for name in PASSED if name in socket.headers}
+    try:
+        far = await connect(
+            _websocket_url(the(socket).voice_url, socket.url.query),
+            additional_headers=headers,
+            subprotocols=socket.scope["subprotocols"] or None,
+            max_size=MAX_MESSAGE_BYTES,
+            compression=None,
+            proxy=None,
+        )
+    except (OSError, InvalidHandshake, TimeoutError) as error:
+        await socket.close(1013 if isinstance(error, OSError) else 1008, "The voice gateway did not take the session.")
+        return
+    async with far:
+        await socket.accept(far.subprotocol)
+        up, down = asyncio.create_task(_up(socket, far)), asyncio.create_task(_down(far, socket))
+        try:
+            await asyncio.wait({up, down}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            up.cancel()
+            down.cancel()
+            await asyncio.wait({up, down})
+
+
+async def _up(near: WebSocket, far: ClientConnection) -> None:
+    from websockets.exceptions import ConnectionClosed
+
+    try:
+        while True:
+            message = await near.receive()
+            if message["type"] == "websocket.disconnect":
+                code = message.get("code") or 1000
+                await far.close(1000 if code in (1005, 1006) else code, message.get("reason") or "")
+                return
+            await far.send(message["text"] if message.get("text") is not None else message["bytes"])
+    except ConnectionClosed:
+        return
+
+
+async def _down(far: ClientConnection, near: WebSocket) -> None:
+    try:
+        async for message in far:
+            if isinstance(message, str):
+                await near.send_text(message)
+            else:
+                await near.send_bytes(message)
+        await near.close(far.close_code if far.close_code not in (None, 1005, 1006) else 1011, far.close_reason or "")
+    except (WebSocketDisconnect, RuntimeError):
+        return
+
+
+def _websocket_url(url: str, query: str) -> str:
+    parts = urlsplit(url)
+    scheme = "wss" if parts.scheme == "https" else "ws"
+    return urlunsplit((scheme, parts.netloc, "/v1/realtime", query, ""))
