@@ -173,6 +173,7 @@ class _Packing:
             return
         # Blank lines before and after are nobody's text.
         end = room.start + len(document.data[room.start : room.end].rstrip(b" \t\r\n"))
+        end = max(end, runs[-1][1] + 1)
         starts = document.line_starts
         self._end = end
         self._done.append(

@@ -10,7 +10,7 @@ from ingestor.plain import PlainText
 __all__ = ["HtmlText", "is_line_break"]
 
 _OPENING = re.compile(r"<!--|<\?|<!\[CDATA\[|<(/?)([A-Za-z][A-Za-z0-9-]*)|<![A-Za-z]")
-_PIECE = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});|[^&]+|&")
+_PIECE = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});|[^&\r\n]+|[\r\n]+|&")
 _TAG_END = re.compile(r"""[^>"']*(?:"[^"]*"[^>"']*|'[^']*'[^>"']*)*>""")
 _UNREAD = frozenset({"script", "style", "template", "noscript"})
 _INLINE = frozenset(
@@ -84,7 +84,10 @@ def _say(text: str, start: int, plain: PlainText) -> None:
     at = start + len(text[: len(text) - len(text.lstrip())].encode()) if body else start
     for piece in _PIECE.finditer(body):
         size = len(piece[0].encode())
-        plain.add(html.unescape(piece[0]) if piece[0][0] == "&" else piece[0], at, at + size)
+        if piece[0][0] in "\r\n":
+            plain.gap(" ")
+        else:
+            plain.add(html.unescape(piece[0]) if piece[0][0] == "&" else piece[0], at, at + size)
         at += size
     if body and text[-1:].isspace():
         plain.gap(" ")

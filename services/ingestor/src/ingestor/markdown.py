@@ -90,6 +90,7 @@ def _walk(events: Iterable[tuple[Any, dict[str, int]]], data: bytes, plain: Plai
     hypertext = HtmlText()
     skip_to = 0
     in_title = False
+    has_cr = b"\r" in data
     for event, place in events:
         start = place["start"]
         if event.__class__ is str:
@@ -107,7 +108,7 @@ def _walk(events: Iterable[tuple[Any, dict[str, int]]], data: bytes, plain: Plai
                 start, value = min(skip_to, place["end"]), value[skip_to - start :]
                 if not value:
                     continue
-            if "\n" in value:
+            if "\n" in value or (has_cr and "\r" in value):
                 plain.add_lines(value, start, place["end"])
             else:
                 plain.add(value, start, place["end"])
@@ -116,22 +117,27 @@ def _walk(events: Iterable[tuple[Any, dict[str, int]]], data: bytes, plain: Plai
             kind = _KINDS.get(tag)
             if kind is None:
                 if tag == "TableCell":
-                    _open_cell(top, start, plain)
+                    _open_cell(top, plain)
                 elif tag == "Image" and (embed := _SIZED_EMBED.match(data, start)):
                     skip_to = place["end"]
                     plain.add(embed[1].decode(), embed.start(1), embed.end(1))
                 continue
             if top.kind == "item":
                 _loose(top, start, plain)
+            if kind == "prose":
+                start = plain.start_of_next(start)
+            else:
+                plain.drop_prefix()
             block = Block(kind, start, place["end"], plain.length)
             top.children.append(block)
             stack.append(block)
             plain.gap("\n\n")
             if kind == "prose":
-                if top.kind == "quote" and len(top.children) == 1 and (callout := _CALLOUT.match(data, start)):
+                if top.kind == "quote" and len(top.children) == 1 and (callout := _CALLOUT.match(data, place["start"])):
                     skip_to, in_title = callout.end(), True
                     if data[skip_to : skip_to + 1] in (b"\n", b"\r", b""):
-                        plain.insert(callout[1].decode(errors="replace").strip().capitalize(), start)
+                        title = callout[1].decode(errors="replace").strip().capitalize()
+                        plain.add(title, place["start"], place["start"])
             elif kind == "heading":
                 block.level = int(detail["level"][1])
             elif kind == "list":
@@ -148,6 +154,7 @@ def _walk(events: Iterable[tuple[Any, dict[str, int]]], data: bytes, plain: Plai
                 if top.kind == "item":
                     _loose(top, top.end, plain)
                 plain.gap("\n\n")
+                plain.drop_prefix()
                 top.last = plain.length
                 in_title = False
                 stack.pop()
@@ -157,11 +164,12 @@ def _walk(events: Iterable[tuple[Any, dict[str, int]]], data: bytes, plain: Plai
                 _add_code(value, start, place["end"], data, plain)
         elif name == "InlineHtml":
             if is_line_break(value):
-                plain.gap("\n")
+                plain.gap(" " if top.kind in ("row", "head") else "\n")
         elif name == "Html":
             hypertext.read(value, start, plain)
         elif name == "TaskListMarker":
-            plain.insert("[x] " if value else "[ ] ", start)
+            top.start = min(top.start, start)
+            plain.prefix("[x] " if value else "[ ] ", start)
 
 
 def _loose(block: Block, until: int, plain: PlainText) -> None:
@@ -172,11 +180,13 @@ def _loose(block: Block, until: int, plain: PlainText) -> None:
         block.children.append(Block("prose", start, until, first, plain.length))
 
 
-def _open_cell(row: Block, start: int, plain: PlainText) -> None:
+def _open_cell(row: Block, plain: PlainText) -> None:
     """Put the line between two cells; ``number`` counts the cells of a row."""
     row.number += 1
-    if row.number:
-        plain.insert(" | ", start)
+    if row.number and plain.length == row.first:
+        plain.add(" | ", row.start, row.start)
+    elif row.number:
+        plain.join(" | ")
 
 
 def _add_code(code: str, start: int, end: int, data: bytes, plain: PlainText) -> None:
@@ -184,15 +194,13 @@ def _add_code(code: str, start: int, end: int, data: bytes, plain: PlainText) ->
     body = data[start:end].strip(b"`")
     at = start + data[start:end].find(body)
     raw = code.encode()
-    if len(body) == len(raw) + 2:
-        at += 1
-    if data[at : at + len(raw)] == raw:
-        plain.add(code, at, at + len(raw))
+    stripped = at + (len(body) - len(raw)) // 2
+    if data[stripped : stripped + len(raw)] == raw:
+        plain.add(code, stripped, stripped + len(raw))
         return
-    for index, line in enumerate(body.decode(errors="replace").splitlines(keepends=True)):
-        size = len(line.encode())
-        if index:
-            plain.gap(" ")
-        text = line.rstrip("\r\n")
-        plain.add(text, at, at + len(text.encode()))
-        at += size
+    for line in body.splitlines(keepends=True):
+        text = line.strip()
+        place = at + line.find(text)
+        plain.add(text.decode(), place, place + len(text))
+        plain.gap(" ")
+        at += len(line)

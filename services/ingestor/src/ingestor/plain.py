@@ -18,10 +18,13 @@ from contracts.documents import Run
 
 __all__ = ["PlainText", "lines_of"]
 
+_LINE_END = re.compile(rb"[\r\n]")
 # Scripts that are written without spaces: a line break between two of their letters is no space.
 _UNSPACED = re.compile(
     r"[\u2e80-\u2fdf\u3000-\u30ff\u31c0-\u31ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"
 )
+# Long lines have more runs than they need, so that finding a place within one costs no more than this.
+_RUN_LENGTH = 1000
 _STRENGTH = {"": 0, " ": 1, "\n": 2, "\n\n": 3}
 
 
@@ -67,10 +70,23 @@ class PlainText:
 
     def add(self, text: str, start: int, end: int) -> None:
         """Add what stands in the bytes ``[start, end)`` of the file, all on one line."""
+        if not text:
+            return
         if self._gap or self._prefix:
             self._before(text, start)
+        if self.ends and start < self.ends[-1]:
+            # Seen only where brackets of several kinds of link cross each other.
+            self.join(text)
+            return
         verbatim = self._data[start:end] == text.encode()
-        if verbatim and start == self._expected:
+        if verbatim and len(text) > _RUN_LENGTH:
+            for at in range(0, len(text), _RUN_LENGTH):
+                piece = text[at : at + _RUN_LENGTH]
+                size = len(piece.encode())
+                self.add(piece, start, start + size)
+                start += size
+            return
+        if verbatim and start == self._expected and start - self.places[-1] < _RUN_LENGTH:
             self.ends[-1] = end
         else:
             self._run(start, end if verbatim else start)
@@ -80,30 +96,40 @@ class PlainText:
 
     def add_lines(self, text: str, start: int, end: int) -> None:
         """Add what stands in ``[start, end)`` and has line ends in it, as code does."""
-        if self._data[start:end] != text.encode():
-            self.add(text, start, end)
-            return
-        for line in text.splitlines(keepends=True):
+        body = text.rstrip("\r\n")
+        verbatim = self._data[start:end] == text.encode()
+        for line in body.splitlines(keepends=True):
             size = len(line.encode())
-            self.add(line, start, start + size)
+            self.add(line, start, start + size if verbatim else start)
             self._expected = -1
-            start += size
+            start += size if verbatim else 0
+        # The last line end waits: it is nobody's when the code ends here.
+        self._gap += "\n" * text.count("\n", len(body)) or "\n" * (len(text) > len(body))
 
     def gap(self, gap: str) -> None:
         """Leave a space, a line end, or a blank line before whatever is added next; the strongest wins."""
-        if _STRENGTH[gap] > _STRENGTH[self._gap]:
+        if _STRENGTH[gap] > _STRENGTH.get(self._gap, 2):
             self._gap = gap
         self._expected = -1
 
     def prefix(self, text: str, start: int) -> None:
-        """Put a text such as ``3. `` in front of whatever is added next."""
-        self._prefix = (text, start)
+        """Put a text such as ``3. `` in front of whatever is added next on its line."""
+        before, place = self._prefix or ("", start)
+        self._prefix = (before + text, place)
 
-    def insert(self, text: str, start: int) -> None:
-        """Add what the file does not say in these words, such as the line between two cells."""
-        if self._gap or self._prefix:
-            self.add(text, start, start)
-            return
+    def drop_prefix(self) -> None:
+        """Forget a prefix that nothing came after."""
+        self._prefix = None
+
+    def start_of_next(self, start: int) -> int:
+        """Where a block that starts at ``start`` begins when a prefix is still to come before it."""
+        if self._prefix and not self._same_line(self._prefix[1], start):
+            self._prefix = None
+        return self._prefix[1] if self._prefix else start
+
+    def join(self, text: str) -> None:
+        """Add what the file does not say in these words right behind what was added last, as a part of its run."""
+        self._gap = ""
         self._parts.append(text)
         self.length += len(text)
         self._expected = -1
@@ -166,8 +192,12 @@ class PlainText:
         if self._prefix:
             prefix, place = self._prefix
             self._prefix = None
-            self.add(prefix, place, place + len(prefix.encode()))
+            if self._same_line(place, start):
+                self.add(prefix, place, place + len(prefix.encode()))
         self._expected = -1
+
+    def _same_line(self, place: int, start: int) -> bool:
+        return not _LINE_END.search(self._data, place, start)
 
     def _run(self, place: int, end: int) -> None:
         starts, line = self._line_starts, self._line
