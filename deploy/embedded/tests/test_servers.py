@@ -124,7 +124,7 @@ def test_valkey_keeps_what_was_added_and_asks_for_its_password(tmp_path: Path) -
 
 def test_a_damaged_append_only_file_is_set_aside(tmp_path: Path) -> None:
     server = Valkey(tmp_path)
-    process, port = start_on_free_port(server.launch)
+    process, _ = start_on_free_port(server.launch)
     stop(process)
     for file in (tmp_path / "valkey" / "appendonlydir").iterdir():
         if not file.name.endswith(".manifest"):
@@ -134,7 +134,7 @@ def test_a_damaged_append_only_file_is_set_aside(tmp_path: Path) -> None:
     aside = server.set_aside_broken()
     assert aside is not None
     assert (aside / "appendonlydir").is_dir()
-    process, port = start_on_free_port(server.launch)
+    process, _ = start_on_free_port(server.launch)
     stop(process)
 
 

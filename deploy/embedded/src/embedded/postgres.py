@@ -123,6 +123,7 @@ class Postgres:
         if identity:
             identity.own(partial)
             identity.own(password_file)
+        become = identity.become() if identity else None
         command = (
             str(self.binaries() / "initdb"),
             f"--pgdata={partial}",
@@ -142,7 +143,7 @@ class Postgres:
                 capture_output=True,
                 text=True,
                 check=False,
-                preexec_fn=identity.become() if identity else None,
+                preexec_fn=become,
             )
         except (OSError, subprocess.SubprocessError) as error:
             raise ServerUnavailable(f"PostgreSQL's initdb cannot run here: {error}.") from None
@@ -151,8 +152,24 @@ class Postgres:
         if made.returncode:
             shutil.rmtree(partial, ignore_errors=True)
             raise ServerUnavailable(f"PostgreSQL could not make its files in {self.data}: {made.stderr.strip()}")
+        self._make_database(partial, become)
         partial.rename(self.cluster)  # only a complete cluster ever has this name
         return True
+
+    def _make_database(self, partial: Path, become: Callable[[], None] | None) -> None:
+        # In single-user mode, which needs no port and no password, and is over before anyone could ask.
+        made = subprocess.run(
+            (str(self.binaries() / "postgres"), "--single", "-j", "-D", str(partial), "postgres"),
+            input=f"CREATE DATABASE {DATABASE};\n",
+            cwd=self.data,
+            env=_environment(),
+            capture_output=True,
+            text=True,
+            check=False,
+            preexec_fn=become,
+        )
+        if made.returncode or "ERROR" in made.stderr:
+            raise ServerUnavailable(f"PostgreSQL could not make its database: {made.stderr.strip()}")
 
     def launch(self, port: int) -> Launch:
         """The server, ready to be started on a port of the loopback."""

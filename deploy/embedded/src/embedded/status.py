@@ -1,0 +1,42 @@
+"""``talkdown status``: the folder, the index, and the services of a running instance."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, TextIO
+
+from embedded.instances import Instance
+
+
+def show(instance: Instance, out: TextIO, *, as_json: bool = False) -> int:
+    """Write what the instance says of itself; 0 when all of it is ready, 1 when something is not."""
+    corpus = instance.ask_json("GET", "/api/corpus")
+    if as_json:
+        out.write(json.dumps(corpus, indent=2, ensure_ascii=False) + "\n")
+    else:
+        out.writelines(f"{line}\n" for line in _lines(instance, corpus))
+    ready = all(service["state"] == "ready" for service in corpus["services"])
+    return 0 if ready and corpus["state"] != "failed" else 1
+
+
+def _lines(instance: Instance, corpus: dict[str, Any]) -> list[str]:
+    waiting = sum(file["state"] == "waiting" for file in corpus["files"])
+    rejected = [file for file in corpus["files"] if file["state"] == "rejected"]
+    lines = [
+        f"page       {instance.run.url if instance.run else instance.url}",
+        f"folder     {corpus['folder']} (by {corpus['watching']})",
+        f"index      {corpus['state']}: {corpus['documents']} documents, {corpus['chunks']} passages"
+        f"{f', {waiting} waiting' if waiting else ''}",
+        f"mode       {corpus['mode']}: embeddings {corpus['embeddings']}, answers {corpus['answers']},"
+        f" voice {corpus['voice']}",
+    ]
+    leaving = [f"{one['what']} to {one['to']}" for one in corpus["leaves"] if one["to"]]
+    lines.append(f"leaves     {', '.join(leaving) or 'nothing leaves this machine'}")
+    if instance.run:
+        lines += [f"data       {instance.run.data}", f"traces     {instance.run.traces}/"]
+    for service in corpus["services"]:
+        detail = f": {service['detail']}" if service.get("detail") else ""
+        lines.append(f"service    {service['name']} {service['state']}{detail}")
+    lines += [f"rejected   {file['path']}: {file['reason']}" for file in rejected]
+    lines += [f"notice     {notice}" for notice in corpus["notices"]]
+    return lines

@@ -1,0 +1,149 @@
+"""The trace page as HTML: a waterfall without a line of script, for a mouse, a keyboard, and a screen reader.
+
+Each span is a ``<details>``: its summary is the row of the waterfall, its body the attributes. The bars are SVG, whose
+place and width are attributes, so that the page needs no inline style and its policy can forbid them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from html import escape
+
+from embedded.traces.store import Span, Trace
+
+WIDTH = 1000
+"""Units of the waterfall's time axis; the picture is stretched to the width that there is."""
+COLOURS = 8
+DEEPEST = 12
+
+
+def trace_page(trace: Trace) -> str:
+    """The page of one trace."""
+    colours = {service: place % COLOURS for place, service in enumerate(trace.services)}
+    rows = "".join(_row(span, min(depth, DEEPEST), trace, colours) for span, depth in trace.rows())
+    legend = "".join(
+        f'<li><svg class="key s{colour}" viewBox="0 0 10 10" aria-hidden="true"><rect width="10" height="10"/></svg>'
+        f"{escape(service)}</li>"
+        for service, colour in colours.items()
+    )
+    left_out = (
+        f'<p class="note">{trace.left_out} more spans of this trace arrived and are not shown.</p>'
+        if trace.left_out
+        else ""
+    )
+    linked = sorted({link for span in trace.spans.values() for link in span.links} - {trace.trace_id})
+    links = (
+        f"<h2>Linked traces</h2><p>What this one rests on, such as the saves that its passages came from:</p>"
+        f"<ul>{''.join(f'<li>{_link(link)}</li>' for link in linked)}</ul>"
+        if linked
+        else ""
+    )
+    return _page(
+        f"{trace.name} · {_time(trace.milliseconds)}",
+        f"<h1>{escape(trace.name)}</h1>"
+        f"<p>{_time(trace.milliseconds)} · {len(trace.spans)} spans · {_moment(trace.start)} ·"
+        f' <a href="/api/traces/{trace.trace_id}">JSON</a></p>'
+        f'<ul class="legend" aria-label="Services">{legend}</ul>{left_out}'
+        f'<div class="waterfall">{_axis(trace.milliseconds)}{rows}</div>{links}',
+    )
+
+
+def missing_page(trace_id: str) -> str:
+    """The page of a trace that is not here (yet): it asks again by itself."""
+    return _page(
+        "No such trace yet",
+        "<h1>This trace is not here yet</h1>"
+        "<p>Spans arrive a moment after the work that they describe. This page asks again every two seconds.</p>"
+        "<p>Traces live in memory: those of an earlier run, and the oldest of a long one, are gone.</p>"
+        f"<p><code>{escape(trace_id)}</code></p>",
+        head='<meta http-equiv="refresh" content="2">',
+    )
+
+
+def latest_page(traces: Iterable[Trace]) -> str:
+    """The page of the latest traces."""
+    rows = "".join(
+        f'<tr><td>{_moment(trace.start)}</td><td><a href="/trace/{trace.trace_id}">{escape(trace.name)}</a></td>'
+        f'<td class="number">{_time(trace.milliseconds)}</td><td class="number">{len(trace.spans)}</td>'
+        f"<td>{escape(', '.join(trace.services))}</td></tr>"
+        for trace in traces
+    )
+    body = (
+        '<table><thead><tr><th scope="col">Began</th><th scope="col">Trace</th><th scope="col">Took</th>'
+        f'<th scope="col">Spans</th><th scope="col">Services</th></tr></thead><tbody>{rows}</tbody></table>'
+        if rows
+        else "<p>No trace yet: ask a question, or save a note.</p>"
+    )
+    return _page("Latest traces", f"<h1>Latest traces</h1>{body}")
+
+
+def _row(span: Span, depth: int, trace: Trace, colours: dict[str, int]) -> str:
+    whole = max(trace.end - trace.start, 1)
+    x = (span.start - trace.start) / whole * WIDTH
+    width = max((span.end - span.start) / whole * WIDTH, 2)
+    colour = colours[span.service]
+    failed = ' <strong class="failed">failed</strong>' if span.error else ""
+    return (
+        f'<details id="{span.span_id}"><summary>'
+        f'<span class="what d{depth}"><svg class="key s{colour}" viewBox="0 0 10 10" aria-hidden="true">'
+        f'<rect width="10" height="10"/></svg><span class="name">{escape(span.name)}</span>'
+        f' <span class="service">{escape(span.service)}</span>{failed}</span>'
+        f'<svg class="bar s{colour}" viewBox="0 0 {WIDTH} 10" preserveAspectRatio="none" aria-hidden="true">'
+        f'<rect x="{min(x, WIDTH - 2):.1f}" width="{width:.1f}" height="10"/></svg>'
+        f'<span class="number">{_time(span.milliseconds)}</span></summary>{_details(span, trace)}</details>'
+    )
+
+
+def _details(span: Span, trace: Trace) -> str:
+    facts: dict[str, object] = {
+        "began": f"{(span.start - trace.start) / 1e6:.2f} ms after the start",
+        "kind": span.kind,
+        **({"error": span.error} if span.error else {}),
+        **dict(sorted(span.attributes.items())),
+    }
+    rows = "".join(
+        f'<tr><th scope="row">{escape(name)}</th><td>{_value(value)}</td></tr>' for name, value in facts.items()
+    )
+    events = "".join(
+        f"<li>{(event.at - span.start) / 1e6:.2f} ms: {escape(event.name)} {_value(event.attributes or '')}</li>"
+        for event in span.events
+    )
+    links = "".join(f"<li>{_link(link)}</li>" for link in span.links)
+    return f'<div class="details"><table>{rows}</table>{_list("Events", events)}{_list("Links", links)}</div>'
+
+
+def _list(title: str, items: str) -> str:
+    return f"<h3>{title}</h3><ul>{items}</ul>" if items else ""
+
+
+def _axis(milliseconds: float) -> str:
+    marks = "".join(f'<span class="t{quarter}">{_time(milliseconds * quarter / 4)}</span>' for quarter in range(5))
+    return f'<div class="axis" aria-hidden="true"><span></span><div>{marks}</div><span></span></div>'
+
+
+def _link(trace_id: str) -> str:
+    return f'<a href="/trace/{trace_id}">{trace_id}</a>'
+
+
+def _value(value: object) -> str:
+    return escape(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str))
+
+
+def _time(milliseconds: float) -> str:
+    return f"{milliseconds / 1000:.2f} s" if milliseconds >= 1000 else f"{milliseconds:.2f} ms"
+
+
+def _moment(nanoseconds: int) -> str:
+    moment = datetime.fromtimestamp(nanoseconds / 1e9, UTC)
+    return f'<time datetime="{moment.isoformat()}">{moment:%Y-%m-%d %H:%M:%S} UTC</time>'
+
+
+def _page(title: str, body: str, head: str = "") -> str:
+    return (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)} · Talkdown traces</title>'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">{head}'
+        '<link rel="stylesheet" href="/traces.css"><link rel="icon" href="data:,"></head>'
+        f'<body><header><a href="/">Talkdown traces</a></header><main>{body}</main></body></html>'
+    )

@@ -1,0 +1,23 @@
+"""Serves an application on a socket that is already bound, inside a loop that has its own signals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from socket import socket
+
+import uvicorn
+from starlette.applications import Starlette
+
+
+class _Server(uvicorn.Server):
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        # uvicorn would take SIGINT and SIGTERM for itself, and the supervisor's orderly stop would never begin.
+        yield
+
+
+async def serve(application: Starlette, bound: socket) -> None:
+    """Serve until cancelled."""
+    config = uvicorn.Config(application, log_level="warning", access_log=False, lifespan="on", ws="none")
+    await _Server(config).serve(sockets=[bound])
