@@ -48,7 +48,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncGenerator[State]:
         health = health_of(app)
-        sessions = Sessions(chosen.max_sessions)
+        app.state.sessions = sessions = Sessions(chosen.max_sessions)
         async with (
             open_client(chosen.agent_url, "agent") as client,
             open_redis(chosen.redis_url, health=health) as redis,

@@ -96,10 +96,10 @@ class Conversation:
 
     def drop_oldest(self) -> list[str]:
         """Forget the oldest finished items until the limit is kept; gives their ids."""
-        dropped: list[str] = []
-        while len(self._items) > self._limit:
-            dropped.append(self._items.pop(0).id)
-        return dropped
+        finished = [item for item in self._items if item.status != "in_progress"]
+        dropped = finished[: max(0, len(self._items) - self._limit)]
+        self._items = [item for item in self._items if item not in dropped]
+        return [item.id for item in dropped]
 
     def _place(self, item_id: str, param: str) -> int:
         for place, item in enumerate(self._items):

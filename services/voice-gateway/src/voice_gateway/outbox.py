@@ -39,6 +39,7 @@ class Outbox:
         self._changed = asyncio.Event()
         self._room = asyncio.Event()
         self._room.set()
+        self.closed = asyncio.Event()
         self.close_with: Close | None = None
 
     def put(self, event: JsonObject) -> None:
@@ -60,6 +61,7 @@ class Outbox:
     def close(self, why: Close) -> None:
         """Send what waits, and nothing after it; the first reason is the one that counts."""
         self.close_with = self.close_with or why
+        self.closed.set()
         self._room.set()
         self._changed.set()
 

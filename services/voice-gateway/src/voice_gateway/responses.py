@@ -62,9 +62,13 @@ class Response:
 
     def complete(self, answer: str) -> None:
         """The answer stands; what of it was not said yet is said first."""
+        if self.status != "in_progress":
+            return
         said = self.answer
         if answer.startswith(said):
             self.say(answer[len(said) :])
+        elif self._item is not None:
+            self._said = [answer]  # the stored answer is the true one, and the events that end the item carry it
         self._end("completed", {"type": "completed"})
 
     def cancel(self) -> None:

@@ -77,14 +77,16 @@ async def _carry(websocket: WebSocket, session: Session, idle_s: float) -> None:
     """Read and write until the client has left, or everything is said and the close is sent."""
     reading = asyncio.create_task(_read(websocket, session, idle_s))
     writing = asyncio.create_task(_write(websocket, session))
+    closing = asyncio.create_task(session.outbox.closed.wait())
+    tasks = {reading, writing, closing}
     try:
-        await asyncio.wait({reading, writing}, return_when=asyncio.FIRST_COMPLETED)
-        if session.outbox.close_with is not None:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        if session.outbox.closed.is_set():
             await asyncio.wait({writing}, timeout=LAST_WORDS_S)
     finally:
-        for task in (reading, writing):
+        for task in tasks:
             task.cancel()
-        await asyncio.wait({reading, writing})
+        await asyncio.wait(tasks)
     for task in (reading, writing):
         if not task.cancelled():
             task.result()

@@ -1,0 +1,114 @@
+"""A session without a transport, and an agent without a network, for tests that look at events alone."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID, uuid4
+
+from contracts.frames import AnyFrame, Delta, Done
+from contracts.turns import TurnAccepted
+from voice_gateway.calls import Calls
+from voice_gateway.credentials import Grant
+from voice_gateway.errors import AnswerFailed
+from voice_gateway.protocol import SessionConfig
+from voice_gateway.session import Around, Session
+from voice_gateway.settings import Settings
+from voice_wire import check
+
+WHOLE: tuple[AnyFrame, ...] = (
+    Delta(text="The code "),
+    Delta(text="is ORCHID-47 [1]."),
+    Done(answer="The code is ORCHID-47 [1].", sources=()),
+)
+
+
+@dataclass
+class HandAgent:
+    """Answers with ``frames``; an answer without its last stays open, and ``hold`` keeps a question on its way."""
+
+    frames: Sequence[AnyFrame] = WHOLE
+    failure: AnswerFailed | None = None
+    hold: asyncio.Event | None = None
+    asked: list[str] = field(default_factory=list[str])
+    turns: list[UUID] = field(default_factory=list[UUID])
+    withdrawn: list[UUID] = field(default_factory=list[UUID])
+    following: int = 0
+    _tasks: set[asyncio.Task[Any]] = field(default_factory=set[asyncio.Task[Any]])
+
+    def ask(self, chat_id: UUID, question: str) -> asyncio.Task[TurnAccepted]:
+        """Take the question."""
+        return self._keep(asyncio.create_task(self._ask(chat_id, question)))
+
+    def withdraw(self, asking: asyncio.Task[TurnAccepted]) -> None:
+        """Note which turn was stopped."""
+        self._keep(asyncio.create_task(self._withdraw(asking)))
+
+    async def follow(self, turn_id: UUID) -> AsyncGenerator[AnyFrame]:
+        """Play the frames."""
+        self.following += 1
+        try:
+            for frame in self.frames:
+                yield frame
+            if not isinstance(self.frames[-1] if self.frames else None, Done):
+                await asyncio.Event().wait()
+        finally:
+            self.following -= 1
+
+    async def _ask(self, chat_id: UUID, question: str) -> TurnAccepted:
+        self.asked.append(question)
+        if self.hold is not None:
+            await self.hold.wait()
+        if self.failure is not None:
+            raise self.failure
+        self.turns.append(uuid4())
+        return TurnAccepted(turn_id=self.turns[-1], chat_id=chat_id, trace_id="0" * 31 + "1")
+
+    async def _withdraw(self, asking: asyncio.Task[TurnAccepted]) -> None:
+        self.withdrawn.append((await asking).turn_id)
+
+    def _keep(self, task: asyncio.Task[Any]) -> asyncio.Task[Any]:
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+
+class Client:
+    """The other end of a session: what it says goes in, what it hears is checked against the provider's types."""
+
+    def __init__(self, agent: HandAgent | None = None, **changed: Any) -> None:
+        self.agent = agent or HandAgent()
+        self.settings = Settings(**changed)
+        grant = Grant("sess_0123456789", uuid4(), SessionConfig())
+        self.session = Session(grant, Around(self.settings, self.agent, Calls()))
+        self._heard = self.session.outbox.__aiter__()
+
+    async def say(self, kind: str, **fields: object) -> None:
+        """Send an event."""
+        await self.session.receive(json.dumps({"type": kind, **fields}))
+
+    async def hear(self) -> dict[str, Any]:
+        """The next event."""
+        async with asyncio.timeout(5):
+            event: dict[str, Any] = json.loads(await anext(self._heard))
+        check(event)
+        return event
+
+    async def hear_until(self, kind: str) -> list[dict[str, Any]]:
+        """The events up to the next one of this kind."""
+        events: list[dict[str, Any]] = []
+        while not events or events[-1]["type"] != kind:
+            events.append(await self.hear())
+        return events
+
+    async def put_question(self, text: str = "What is the code?", **fields: object) -> None:
+        """Add a question to the conversation."""
+        item = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}], **fields}
+        await self.say("conversation.item.create", item=item)
+
+    async def error(self) -> dict[str, Any]:
+        """The ``error`` of the next event, which is one."""
+        return (await self.hear_until("error"))[-1]["error"]
