@@ -170,7 +170,8 @@ def test_the_watchdog_ends_everything_when_the_supervisor_is_killed(tmp_path: Pa
             folder = pathlib.Path({str(tmp_path)!r})
             data = DataFolder(folder / "data")
             data.make()
-            first, last = here.child(folder / "a", here.STEADY), here.child(folder / "b", here.STEADY, name="b", stage=1)
+            first = here.child(folder / "a", here.STEADY)
+            last = here.child(folder / "b", here.STEADY, name="b", stage=1)
             async with Supervisor(data, lambda: None) as supervisor:
                 supervisor.start(first, last)
                 await supervisor.until_ready([first, last])

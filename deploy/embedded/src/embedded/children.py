@@ -90,6 +90,7 @@ class Child:
     _gone: asyncio.Event = field(default_factory=asyncio.Event)
     _how_to_stop: signal.Signals = signal.SIGTERM
     _exit: int = 0
+    _said_before: int = 0
 
     async def keep(self, dog: Watchdog, changed: Callable[[], None]) -> None:
         """Run the program again and again until it is stopped; :class:`ServiceFailed` when it never comes up."""
@@ -104,7 +105,7 @@ class Child:
             self.restarts += 1
             if not self.was_ready.is_set() and (failures >= GIVE_UP or self._exit == WRONG_SETTING):
                 self.state = "down"
-                raise ServiceFailed(_failure(self.name, self._exit, launch.log))
+                raise ServiceFailed(self._failure(launch.log))
             pause = min(FIRST_PAUSE_S * 2 ** (failures - 1), LONGEST_PAUSE_S)
             self.state = "restarting"
             self.detail = f"It ended {_how(self._exit)} and starts again; see {launch.log}."
@@ -133,6 +134,7 @@ class Child:
     async def _once(self, launch: Launch, dog: Watchdog, changed: Callable[[], None]) -> float:
         self._how_to_stop = launch.stop
         with launch.log.open("ab") as log:
+            self._said_before = log.tell()
             process = await asyncio.create_subprocess_exec(
                 *launch.command,
                 cwd=launch.folder,
@@ -165,10 +167,11 @@ class Child:
         self._gone.set()
         return began
 
-
-def _failure(name: str, code: int, log: Path) -> str:
-    words = last_words(log, lines=1 if code == WRONG_SETTING else 5).removeprefix("talkdown: ")
-    return words if code == WRONG_SETTING else f"The {name} does not come up ({_how(code)}): {words}. See {log}."
+    def _failure(self, log: Path) -> str:
+        if self._exit == WRONG_SETTING:
+            return last_words(log, 1, self._said_before).removeprefix("talkdown: ")
+        words = last_words(log, 5, self._said_before)
+        return f"The {self.name} does not come up (it ended {_how(self._exit)}): {words}. See {log}."
 
 
 def _how(code: int) -> str:

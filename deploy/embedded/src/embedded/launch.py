@@ -73,10 +73,10 @@ def stop(process: subprocess.Popen[bytes], how: signal.Signals = signal.SIGTERM)
             process.wait()
 
 
-def last_words(log: Path, lines: int = 5) -> str:
-    """The last lines of a log, for a message."""
+def last_words(log: Path, lines: int = 5, since: int = 0) -> str:
+    """The last lines of a log, for a message; only what stands after so many bytes."""
     try:
-        text = log.read_text(encoding="utf-8", errors="replace")
+        text = log.read_bytes()[since:].decode(errors="replace")
     except OSError as error:
         return f"its log cannot be read ({error.strerror})"
     return " | ".join(line.strip() for line in text.strip().splitlines()[-lines:]) or "it said nothing"

@@ -83,3 +83,4 @@ class Supervisor:
             await waiting
         finally:
             waiting.cancel()
+            await asyncio.gather(waiting, return_exceptions=True)

@@ -83,8 +83,10 @@ def up(options: Options, screen: Screen) -> None:
         if first_markdown(folder) is None:
             screen.say("There is no Markdown in it yet: save a .md file there, and it is found at once.")
         screen.say(f"Data in {data.path} (kept between runs; delete it to start over)")
-        asyncio.run(_run(Plan(folder, data, places, traces, settings, run), screen, began))
-        data.forget_run()
+        try:
+            asyncio.run(_run(Plan(folder, data, places, traces, settings, run), screen, began))
+        finally:
+            data.forget_run()
         screen.say("Stopped. The data stays where it is.")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from socket import socket
@@ -19,5 +20,11 @@ class _Server(uvicorn.Server):
 
 async def serve(application: Starlette, bound: socket) -> None:
     """Serve until cancelled."""
-    config = uvicorn.Config(application, log_level="warning", access_log=False, lifespan="on", ws="none")
-    await _Server(config).serve(sockets=[bound])
+    config = uvicorn.Config(application, log_level="warning", access_log=False, lifespan="on", ws="none", timeout_graceful_shutdown=1)
+    server = _Server(config)
+    serving = asyncio.create_task(server.serve(sockets=[bound]))
+    try:
+        await asyncio.shield(serving)
+    finally:
+        server.should_exit = True
+        await serving
