@@ -66,6 +66,7 @@ _MONTHS_AND_ORDINALS: Final = _words(
     "januari februari maart mei augustus december"
 )
 _WORD_BEFORE: Final = re.compile(r"[^\s\"'“”‘’«»()\[\]{}/,;:—–]+$")
+_CODE: Final = re.compile(r"[a-z][\w-]*(?:\.[a-z]|_\w|\(\))")
 _WORD_AFTER: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 
 
@@ -140,7 +141,9 @@ def _is_end(text: str, first: int, last: int, stop: re.Match[str]) -> bool:
     following = text[after]
     if following.islower():
         # "Yahoo! is", "e.g. this", "the U.S. and": a sentence does not begin small, unless it is a name such as iPhone.
-        return stop[0][0] != "…" and text[after + 1 : after + 2].isupper()
+        # Code is written as it is: "Commit it. poetry.lock belongs to the project."
+        if stop[0][0] == "…" or not (text[after + 1 : after + 2].isupper() or _CODE.match(text, after, last)):
+            return False
     if stop[0].rstrip(_CLOSERS)[-1:] != "." or stop[0].startswith(".."):
         return True
     before = _WORD_BEFORE.search(text, max(first, stop.start() - 40), stop.start())
