@@ -1,1 +1,1 @@
-"""Placeholder."""
+"""Owns chats and turns."""

@@ -1,0 +1,149 @@
+"""What a worker does to turns in PostgreSQL: claims one, shows that it lives, and ends it, once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+from uuid import UUID
+
+from chassis.postgres import Connection, Pool
+from chassis.queries import Queries
+from contracts.frames import Sentence
+from contracts.search import Filter, Source
+from contracts.turns import TurnStatus
+from psycopg.errors import UniqueViolation
+from psycopg.types.json import Jsonb
+
+from agent.errors import TurnFailed
+
+SQL = Queries.of("agent")
+CancelReason = Literal["stopped", "interrupted"]
+
+
+@dataclass(frozen=True)
+class Claimed:
+    """A turn that is ours to run; ``waited_s`` since it was asked, ``left_s`` until its deadline."""
+
+    turn_id: UUID
+    chat_id: UUID
+    question: str
+    filter: Filter
+    prefetch_id: UUID | None
+    traceparent: str
+    waited_s: float
+    left_s: float
+
+
+@dataclass(frozen=True)
+class Answered:
+    """What is stored of an answer."""
+
+    answer: str
+    sources: tuple[Source, ...] = ()
+    sentences: tuple[Sentence, ...] = ()
+    abstained: bool = False
+
+
+class Claims:
+    """The turns of one worker; ``worker`` is a name that no other process ever has."""
+
+    def __init__(self, pool: Pool, worker: str) -> None:
+        self._pool = pool
+        self.worker = worker
+
+    async def claim(self) -> Claimed | None:
+        """Take the oldest waiting turn of a chat that has none running; nothing when there is none."""
+        try:
+            rows = await self._rows(SQL.claim, {"worker": self.worker})
+        except UniqueViolation:  # another worker took a turn of the same chat in this very moment
+            return None
+        if not rows:
+            return None
+        row = rows[0]
+        return Claimed(
+            turn_id=row["turn_id"],
+            chat_id=row["chat_id"],
+            question=row["question"],
+            filter=Filter.model_validate(row["filter"]),
+            prefetch_id=row["prefetch_id"],
+            traceparent=row["traceparent"],
+            waited_s=max(0.0, row["waited_s"]),
+            left_s=max(0.0, row["left_s"]),
+        )
+
+    async def heartbeat(self) -> dict[UUID, CancelReason | None]:
+        """Show that this worker lives; gives the turns that are still its own, and why each was cancelled, if it was."""
+        rows = await self._rows(SQL.heartbeat, {"worker": self.worker})
+        return {row["turn_id"]: row["cancel_reason"] for row in rows}
+
+    async def cancel_reason(self, turn_id: UUID) -> CancelReason | None:
+        """Why a running turn of ours was cancelled; nothing when it was not, or is not ours any more."""
+        rows = await self._rows(SQL.cancel_reason, {"turn_id": turn_id, "worker": self.worker})
+        return rows[0]["cancel_reason"] if rows else None
+
+    async def complete(self, turn_id: UUID, answered: Answered) -> bool:
+        """Store an answer and end its turn as completed; false when it was cancelled, or is not ours any more."""
+        return await self._end(turn_id, "completed", None, answered, honour_cancel=True)
+
+    async def end(self, turn_id: UUID, status: TurnStatus, failure: TurnFailed, answered: Answered | None) -> bool:
+        """End a turn without a complete answer; false when it is not ours any more."""
+        return await self._end(turn_id, status, failure, answered, honour_cancel=False)
+
+    async def told(self, turn_id: UUID) -> None:
+        """Note that the last frame is written."""
+        async with self._pool.connection() as connection:
+            await connection.execute(SQL.mark_told, {"turn_id": turn_id})
+
+    async def _end(
+        self, turn_id: UUID, status: TurnStatus, failure: TurnFailed | None, answered: Answered | None, honour_cancel: bool
+    ) -> bool:
+        ending = {
+            "turn_id": turn_id,
+            "worker": self.worker,
+            "status": status,
+            "error_code": failure.code if failure else None,
+            "error_message": failure.message if failure else None,
+            "honour_cancel": honour_cancel,
+        }
+        async with self._pool.connection() as connection, connection.transaction():
+            ended = await connection.execute(SQL.end_turn, ending)
+            if await ended.fetchone() is None:
+                return False
+            if answered is not None:
+                await _store(connection, turn_id, answered)
+        return True
+
+    async def _rows(self, query: bytes, parameters: dict[str, Any]) -> Sequence[dict[str, Any]]:
+        async with self._pool.connection() as connection:
+            return await (await connection.execute(query, parameters)).fetchall()
+
+
+async def _store(connection: Connection, turn_id: UUID, answered: Answered) -> None:
+    async with connection.cursor() as cursor:
+        await cursor.execute(
+            SQL.store_answer, {"turn_id": turn_id, "answer": answered.answer, "abstained": answered.abstained}
+        )
+        if answered.sources:
+            await cursor.executemany(
+                SQL.store_source,
+                [
+                    {"turn_id": turn_id, "place": place, "source": Jsonb(source.model_dump(mode="json"))}
+                    for place, source in enumerate(answered.sources, start=1)
+                ],
+            )
+        if answered.sentences:
+            await cursor.executemany(
+                SQL.store_sentence,
+                [
+                    {
+                        "turn_id": turn_id,
+                        "place": sentence.index,
+                        "span_start": sentence.span[0],
+                        "span_end": sentence.span[1],
+                        "verdict": sentence.verdict,
+                        "support": Jsonb([one.model_dump(mode="json") for one in sentence.support]),
+                    }
+                    for sentence in answered.sentences
+                ],
+            )

@@ -1,0 +1,72 @@
+"""An answer as far as it is written, and its sentences as each of them becomes complete (T9)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import takewhile
+from typing import Final
+
+from chassis.sentences import sentence_spans
+from contracts.frames import Sentence
+from contracts.search import Passage
+
+from agent.answering import Judge
+
+_CITATION: Final = re.compile(r"\s*\[\d{1,3}\]")
+_MAY_END: Final = re.compile(r"[.!?…؟۔।॥։።。！？｡．\n]")
+_FENCE: Final = re.compile(r"```|~~~")
+# Whether a full stop ends a sentence depends on the word that follows, so that word must be there, whole.
+_NEXT_WORD: Final = re.compile(r"\s*\S+\s")
+_ENDS_BY_ITSELF: Final = "。！？｡"
+
+
+def without_citations(text: str) -> str:
+    """Take the marks ``[n]`` out of a sentence; they are the writer's claim, never evidence."""
+    return _CITATION.sub("", text)
+
+
+class Draft:
+    """The text so far, and the sentences of it that are complete and judged."""
+
+    def __init__(self, passages: Sequence[Passage], judge: Judge) -> None:
+        self.text = ""
+        self.sentences: list[Sentence] = []
+        self._passages = passages
+        self._judge = judge
+        self._end = 0
+
+    def add(self, text: str) -> list[Sentence]:
+        """Append text, and give the sentences that are complete by it."""
+        self.text += text
+        if _MAY_END.search(self.text, self._end) is None:
+            return []
+        return [self._judged(start, end) for start, end in takewhile(self._is_complete, self._spans())]
+
+    def finish(self) -> list[Sentence]:
+        """Give the sentences that only the end of the answer completes."""
+        return [self._judged(start, end) for start, end in self._spans()]
+
+    def _spans(self) -> Iterator[tuple[int, int]]:
+        # What stands before the last complete sentence matters to what follows it only inside a code block.
+        start_at = 0 if _FENCE.search(self.text) else self._end
+        for start, end in sentence_spans(self.text[start_at:]):
+            if start_at + end > self._end:
+                yield max(start_at + start, self._end), start_at + end
+
+    def _is_complete(self, span: tuple[int, int]) -> bool:
+        _, end = span
+        if end >= len(self.text):
+            return False
+        if self.text[end - 1] in _ENDS_BY_ITSELF:
+            return self.text[end] != "["
+        return _NEXT_WORD.match(self.text, end) is not None
+
+    def _judged(self, start: int, end: int) -> Sentence:
+        judgement = self._judge(without_citations(self.text[start:end]), self._passages)
+        sentence = Sentence(
+            index=len(self.sentences), span=(start, end), support=judgement.support, verdict=judgement.verdict
+        )
+        self.sentences.append(sentence)
+        self._end = end
+        return sentence

@@ -1,0 +1,137 @@
+"""Answers prepared on a guess, while it is not yet certain that a person has finished speaking.
+
+Searched and written without a paid model, kept in this process alone, never stored nor counted; forgotten after their
+lifetime or when the corpus has changed. The turn that names one adopts it when chat and text are the same.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from uuid import UUID, uuid4
+
+from contracts.search import Filter, SearchResult
+
+from agent.answering import Answerer, Conversation, Piece, Plan
+from agent.history import PastTurn
+from agent.searching import Search
+
+log = logging.getLogger(__name__)
+
+MOST = 200
+"""How many prepared answers one process keeps; past that the oldest goes."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What a search on a guess brought, and the answer to it."""
+
+    plan: Plan
+    found: SearchResult
+    pieces: tuple[Piece, ...]
+
+
+@dataclass(frozen=True)
+class _Guess:
+    chat_id: UUID
+    question: str
+    expires: float
+    work: asyncio.Task[Prepared]
+
+
+class Prefetches:
+    """The prepared answers of this process, at most one a chat; ``lifetime_s`` in seconds.
+
+    Without an ``answerer`` (one that costs nothing) nothing is prepared, and every guess is soon forgotten.
+    """
+
+    def __init__(
+        self,
+        search: Search,
+        history: Callable[[UUID], Awaitable[tuple[PastTurn, ...]]],
+        answerer: Answerer | None,
+        *,
+        lifetime_s: float,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._search = search
+        self._history = history
+        self._answerer = answerer
+        self.lifetime_s = lifetime_s
+        self._now = now
+        self._guesses: dict[UUID, _Guess] = {}
+
+    def prepare(self, chat_id: UUID, question: str) -> UUID:
+        """Begin to prepare, and give the name under which a turn may adopt it."""
+        self._forget_expired()
+        for prefetch_id in [name for name, guess in self._guesses.items() if guess.chat_id == chat_id]:
+            self._drop(prefetch_id)
+        if len(self._guesses) >= MOST:
+            self._drop(next(iter(self._guesses)))
+        prefetch_id = uuid4()
+        if self._answerer is None:
+            return prefetch_id
+        work = asyncio.create_task(self._prepare(chat_id, question, self._answerer))
+        work.add_done_callback(_seen)
+        self._guesses[prefetch_id] = _Guess(chat_id, question, self._now() + self.lifetime_s, work)
+        return prefetch_id
+
+    async def adopt(self, prefetch_id: UUID, chat_id: UUID, question: str) -> Prepared | None:
+        """Give what was prepared for exactly this question, unless it is too old or the corpus has changed."""
+        self._forget_expired()
+        guess = self._guesses.pop(prefetch_id, None)
+        if guess is None:
+            return None
+        if (guess.chat_id, guess.question) != (chat_id, question):
+            guess.work.cancel()
+            return None
+        try:
+            prepared = await guess.work
+        except Exception:
+            return None
+        return prepared if await self._search.is_current(prepared.found.corpus_version) else None
+
+    async def close(self) -> None:
+        """Forget all of them."""
+        works = [guess.work for guess in self._guesses.values()]
+        for prefetch_id in list(self._guesses):
+            self._drop(prefetch_id)
+        await asyncio.gather(*works, return_exceptions=True)
+
+    async def _prepare(self, chat_id: UUID, question: str, answerer: Answerer) -> Prepared:
+        conversation = Conversation(question, await self._history(chat_id))
+        plan = await answerer.plan(conversation)
+        found = await self._search.find(plan.query, Filter())
+        return Prepared(plan, found, tuple([piece async for piece in answerer.write(conversation, plan, found)]))
+
+    def _forget_expired(self) -> None:
+        now = self._now()
+        for prefetch_id in [name for name, guess in self._guesses.items() if guess.expires <= now]:
+            self._drop(prefetch_id)
+
+    def _drop(self, prefetch_id: UUID) -> None:
+        self._guesses.pop(prefetch_id).work.cancel()
+
+
+def _seen(work: asyncio.Task[Prepared]) -> None:
+    if not work.cancelled() and (error := work.exception()) is not None:
+        log.info("nothing was prepared", extra={"why": type(error).__name__})
+
+
+@asynccontextmanager
+async def open_prefetches(
+    search: Search,
+    history: Callable[[UUID], Awaitable[tuple[PastTurn, ...]]],
+    answerer: Answerer | None,
+    lifetime_s: float,
+) -> AsyncIterator[Prefetches]:
+    """Keep prepared answers for ``lifetime_s`` seconds each while the block runs."""
+    prefetches = Prefetches(search, history, answerer, lifetime_s=lifetime_s)
+    try:
+        yield prefetches
+    finally:
+        await prefetches.close()

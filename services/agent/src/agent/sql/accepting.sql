@@ -1,0 +1,25 @@
+-- Taking a question in: all in one transaction, under one short lock, so that the limits hold exactly.
+
+-- name: lock_admission
+-- Accepting is serial over all replicas for the few statements it takes; 7215 is ours and means nothing else.
+select pg_advisory_xact_lock(7215, 1);
+
+-- name: count_active
+-- How many turns wait or run in this chat, and how many chats have any.
+select
+    count(*) filter (where chat_id = %(chat_id)s) as in_chat,
+    count(distinct chat_id) filter (where chat_id <> %(chat_id)s) as other_chats
+from agent.turns
+where status in ('waiting', 'running');
+
+-- name: open_chat
+-- A chat is opened by its first question.
+insert into agent.chats (chat_id) values (%(chat_id)s) on conflict do nothing;
+
+-- name: store_question
+-- The question, waiting; its deadline counts from now, the wait included.
+insert into agent.turns (turn_id, chat_id, question, filter, prefetch_id, trace_id, traceparent, deadline_at)
+values (
+    %(turn_id)s, %(chat_id)s, %(question)s, %(filter)s, %(prefetch_id)s, %(trace_id)s, %(traceparent)s,
+    now() + %(deadline_s)s * interval '1 second'
+);
