@@ -6,9 +6,10 @@ from importlib.resources import files
 from pathlib import Path
 
 from starlette.requests import Request
-from starlette.responses import FileResponse
+from starlette.responses import FileResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
 
 FOLDER = Path(str(files("web"))) / "page"
 REVALIDATED = {"cache-control": "no-cache"}
@@ -20,4 +21,14 @@ async def page(request: Request) -> FileResponse:
     return FileResponse(FOLDER / "index.html", headers=REVALIDATED)
 
 
-routes = [Route("/", page), Mount("/page", StaticFiles(directory=FOLDER))]
+class PageFiles(StaticFiles):
+    """The page's modules and styles."""
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        """The file, to be asked for again each time; 304 when the browser's copy holds."""
+        response = await super().get_response(path, scope)
+        response.headers.update(REVALIDATED)
+        return response
+
+
+routes = [Route("/", page), Mount("/page", PageFiles(directory=FOLDER))]
