@@ -139,11 +139,11 @@ def _is_end(text: str, first: int, last: int, stop: re.Match[str]) -> bool:
     if after >= last:
         return True
     following = text[after]
-    if following.islower():
-        # "Yahoo! is", "e.g. this", "the U.S. and": a sentence does not begin small, unless it is a name such as iPhone.
-        # Code is written as it is: "Commit it. poetry.lock belongs to the project."
-        if stop[0][0] == "…" or not (text[after + 1 : after + 2].isupper() or _CODE.match(text, after, last)):
-            return False
+    # "Yahoo! is", "e.g. this", "the U.S. and": a sentence does not begin small, unless with a name such as iPhone, or
+    # with code, which is written as it is: "Commit it. poetry.lock belongs to the project."
+    small_on_purpose = stop[0][0] != "…" and (text[after + 1 : after + 2].isupper() or _CODE.match(text, after, last))
+    if following.islower() and not small_on_purpose:
+        return False
     if stop[0].rstrip(_CLOSERS)[-1:] != "." or stop[0].startswith(".."):
         return True
     before = _WORD_BEFORE.search(text, max(first, stop.start() - 40), stop.start())
