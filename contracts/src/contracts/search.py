@@ -41,11 +41,24 @@ class Found(Message):
     score: float
 
 
+class QueryTerm(Message):
+    """A word of the query that carries its subject: where it stands there, its stem, and how common it is."""
+
+    span: Span
+    term: str
+    chunks: Count = Field(default=0, description="of the corpus that hold the stem, in their text or headings")
+
+
 class SentenceScore(Message):
-    """A sentence of a passage: code points into the passage's text, and its cosine to the query when that is known."""
+    """A sentence of a passage: code points into the passage's text, and its cosine to the query when that is known.
+
+    ``nearest`` is there for the few sentences that speak of the query most: for each of the result's ``terms``, the
+    cosine of the sentence's nearest word.
+    """
 
     span: Span
     similarity: float | None = None
+    nearest: tuple[float, ...] = ()
 
 
 class Source(Message):
@@ -88,6 +101,8 @@ class SearchResult(Message):
 
     corpus_version: Count
     language: str = Field(description="of the query, as it was found")
+    terms: tuple[QueryTerm, ...] = Field(default=(), description="the query's words that are not common, in order")
+    chunks: Count = Field(default=0, description="of the whole corpus, those that no filter let through included")
     passages: tuple[Passage, ...] = ()
     context: str = ""
     notice: str | None = Field(default=None, description="one sentence when a leg did not serve")
