@@ -20,7 +20,9 @@ class _Server(uvicorn.Server):
 
 async def serve(application: Starlette, bound: socket) -> None:
     """Serve until cancelled."""
-    config = uvicorn.Config(application, log_level="warning", access_log=False, lifespan="on", ws="none", timeout_graceful_shutdown=1)
+    config = uvicorn.Config(
+        application, log_level="warning", access_log=False, lifespan="on", ws="none", timeout_graceful_shutdown=1
+    )
     server = _Server(config)
     serving = asyncio.create_task(server.serve(sockets=[bound]))
     try:
