@@ -143,8 +143,8 @@ async def test_a_client_that_vanishes_in_an_answer_leaves_nothing_behind_and_its
     assert gateway.agent.cancelled == []
 
 
-async def test_a_hundred_connections_that_come_and_go_leave_nothing(gateway: Gateway) -> None:
-    for _ in range(100):
+async def test_connections_that_come_and_go_leave_nothing(gateway: Gateway) -> None:
+    for _ in range(20):
         secret = await gateway.mint()
         async with connect(gateway.ws_url, additional_headers=bearer(secret.value)) as connection:
             await hear(connection)

@@ -25,8 +25,10 @@ def _strict(kind: Any) -> Any:
         return _strict(arguments[0])
     if origin in (typing.Union, types.UnionType):
         return typing.Union[tuple(_strict(argument) for argument in arguments)]  # noqa: UP007
-    if origin in (list, dict):
-        return origin[tuple(_strict(argument) for argument in arguments)]
+    if origin is list:
+        return list[_strict(arguments[0])]
+    if origin is dict:
+        return dict[_strict(arguments[0]), _strict(arguments[1])]
     return kind
 
 
