@@ -1,1 +1,1 @@
-"""Placeholder."""
+"""Owns the index: embeds, stores and searches what the folder holds."""

@@ -1,0 +1,46 @@
+-- What is asked about the corpus, beside searches.
+
+-- name: corpus_state
+-- The corpus in one row.
+SELECT c.version, c.filled, c.chunks, e.fingerprint AS serving,
+       EXISTS (SELECT FROM refreshes WHERE status IN ('open', 'sealed')) AS busy
+FROM corpus AS c LEFT JOIN embeddings AS e ON e.embedding = c.serving
+
+-- name: last_refresh
+-- The last refresh that ended.
+SELECT refresh_id, status, reason, rejected_path, added, changed, deleted, unchanged, embedded,
+       coalesce(started_at, opened_at) AS started_at, finished_at
+FROM refreshes WHERE finished_at IS NOT NULL ORDER BY finished_at DESC LIMIT 1
+
+-- name: last_tree_refresh
+-- What decides whether an index that was never filled counts as failed.
+SELECT status, reason FROM refreshes WHERE finished_at IS NOT NULL AND (scope = 'tree' OR status = 'failed')
+ORDER BY finished_at DESC LIMIT 1
+
+-- name: unannounced_refreshes
+-- Ends that were committed by a process that died before it could say so.
+SELECT refresh_id, status, reason, rejected_path, added, changed, deleted, unchanged, embedded,
+       coalesce(started_at, opened_at) AS started_at, finished_at
+FROM refreshes
+WHERE NOT announced AND finished_at < clock_timestamp() - make_interval(secs => %(after_s)s)
+
+-- name: announced
+-- Its end is known to the others.
+UPDATE refreshes SET announced = true WHERE refresh_id = %(refresh_id)s
+
+-- name: progress
+-- Of the refresh that has most left to do.
+SELECT r.refresh_id, count(*) AS documents, count(*) FILTER (WHERE m.state <> 'awaited') AS staged,
+       count(*) FILTER (WHERE m.state = 'visible') AS visible
+FROM refreshes AS r JOIN manifest AS m USING (refresh_id)
+WHERE r.status = 'sealed'
+GROUP BY r.refresh_id ORDER BY count(*) FILTER (WHERE m.state = 'awaited') DESC LIMIT 1
+
+-- name: manifest_documents
+-- Every visible document, without its text.
+SELECT path, revision, sha256, chunker, chunks, language, properties, saved_at, indexed_at
+FROM documents WHERE sha256 IS NOT NULL ORDER BY path
+
+-- name: document_text
+-- The visible text of a document.
+SELECT sha256, saved_at, properties, text FROM documents WHERE path = %(path)s AND sha256 IS NOT NULL
