@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import AsyncIterator
+from typing import Any
 
 import httpx
 import pytest
@@ -14,6 +15,7 @@ from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, ScopeSpans, Status
 from opentelemetry.proto.trace.v1.trace_pb2 import Span as WireSpan
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 TRACE, OTHER = bytes.fromhex("0af7651916cd43dd8448eb211c80319c"), bytes.fromhex("1bf7651916cd43dd8448eb211c80319c")
 PROTOBUF = {"content-type": "application/x-protobuf"}
@@ -49,9 +51,11 @@ async def client() -> AsyncIterator[httpx.AsyncClient]:
         yield client
 
 
-def _with_state(application, state):  # type: ignore[no-untyped-def]
-    async def wrapped(scope, receive, send):  # type: ignore[no-untyped-def]
-        await application({**scope, "state": dict(state)}, receive, send)
+def _with_state(application: ASGIApp, state: object) -> Any:
+    # What a server does with the lifespan's state, and httpx does not.
+    async def wrapped(scope: Scope, receive: Receive, send: Send) -> None:
+        scope["state"] = state
+        await application(scope, receive, send)
 
     return wrapped
 

@@ -6,6 +6,7 @@ import asyncio
 import http.client
 import json
 from dataclasses import dataclass
+from typing import Any
 
 from embedded.ports import LOOPBACK
 from embedded.screen import Screen
@@ -30,11 +31,11 @@ def indexing(port: int) -> Indexing | None:
     try:
         connection.request("GET", "/manifest")
         answer = connection.getresponse()
-        said = json.loads(answer.read())
+        said: Any = json.loads(answer.read())
         if answer.status != 200:
             return None
-        progress = said.get("progress") or {}
-        report = said.get("last_refresh") or {}
+        progress: dict[str, Any] = said.get("progress") or {}
+        report: dict[str, Any] = said.get("last_refresh") or {}
         return Indexing(
             state=said["state"],
             documents=len(said["documents"]),

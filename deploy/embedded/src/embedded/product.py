@@ -18,7 +18,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -255,7 +255,7 @@ def start(
 @contextmanager
 def running(
     folder: Path, data: Path, environment: Mapping[str, str] | None = None, arguments: Sequence[str] = ()
-) -> Iterator[Product]:
+) -> Generator[Product]:
     """The product on a folder, for as long as the context lasts."""
     product = start(folder, data, environment or environment_in(data.parent), arguments)
     try:

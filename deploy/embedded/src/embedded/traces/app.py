@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from importlib.resources import files
 from typing import Any, TypedDict
@@ -43,7 +43,7 @@ def app(traces: TraceStore, services: Services) -> Starlette:
     """The application; ``services`` gives the state of each child as :class:`contracts.corpus.ServiceState`."""
 
     @asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncIterator[State]:
+    async def lifespan(_: Starlette) -> AsyncGenerator[State]:
         yield {"traces": traces, "services": services}
 
     return Starlette(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from socket import socket
 
@@ -13,7 +13,7 @@ from starlette.applications import Starlette
 
 class _Server(uvicorn.Server):
     @contextmanager
-    def capture_signals(self) -> Iterator[None]:
+    def capture_signals(self) -> Generator[None]:
         # uvicorn would take SIGINT and SIGTERM for itself, and the supervisor's orderly stop would never begin.
         yield
 
