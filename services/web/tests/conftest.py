@@ -3,30 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable
-from dataclasses import dataclass
 from typing import Any
 
 import httpx
 import pytest
 from chassis.frames import FrameWriter
 from chassis.redis import connect
-from fastapi import FastAPI
 from pydantic import SecretStr
 from web.app import create_app
 from web.settings import Settings
-from web_fakes import Behind, serving
-
-TOKEN = "the-token-of-the-command-line"  # noqa: S105
-
-
-@dataclass
-class Running:
-    """Web as a browser reaches it: ``page`` is a client that sends what the page's own requests send."""
-
-    url: str
-    page: httpx.AsyncClient
-    behind: Behind
-    app: FastAPI
+from web_fakes import TOKEN, Behind, Running, serving
 
 
 @pytest.fixture

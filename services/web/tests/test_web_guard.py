@@ -7,15 +7,17 @@ from uuid import uuid4
 
 import httpx
 import pytest
-from conftest import TOKEN, Running
 from web.guard import Guard
+from web_fakes import TOKEN, Running
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
 ASKED = {"chat_id": str(uuid4()), "question": "Who is served?"}
 
 
-@pytest.mark.parametrize("host", ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example:3000", "", "[::2]:1"])
+@pytest.mark.parametrize(
+    "host", ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example:3000", "", "[::2]:1"]
+)
 async def test_a_name_that_was_made_to_point_here_is_not_served(web: Running, host: str) -> None:
     for method, path in (("GET", "/"), ("GET", "/api/corpus"), ("POST", "/api/turns"), ("GET", "/health/ready")):
         response = await web.page.request(method, path, headers={"host": host, "origin": f"http://{host}"})
@@ -62,7 +64,7 @@ async def test_a_change_without_an_origin_needs_the_token_of_the_command_line(we
 @pytest.mark.parametrize("changed", [{"cli_token": None}])
 async def test_without_a_token_in_the_settings_none_is_good(web: Running) -> None:
     async with httpx.AsyncClient(base_url=web.url) as shell:
-        for credential in ("", "Bearer ", "Bearer None", "Basic eDp5"):
+        for credential in ("", "Bearer", "Bearer None", "Basic eDp5"):
             response = await shell.post("/api/turns", json=ASKED, headers={"authorization": credential})
             assert response.status_code == 403
 
@@ -87,7 +89,9 @@ async def test_reading_is_for_the_page_and_for_tools(web: Running, headers: dict
     "headers",
     [{"Origin": "http://evil.example"}, {"Origin": "http://evil.example", "Authorization": "Bearer ek_x"}, {}],
 )
-async def test_a_websocket_from_elsewhere_or_without_a_credential_is_refused(web: Running, headers: dict[str, Any]) -> None:
+async def test_a_websocket_from_elsewhere_or_without_a_credential_is_refused(
+    web: Running, headers: dict[str, Any]
+) -> None:
     with pytest.raises(InvalidStatus) as refused:
         async with connect(web.url.replace("http", "ws") + "/v1/realtime", additional_headers=headers, proxy=None):
             pass

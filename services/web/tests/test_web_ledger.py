@@ -8,13 +8,12 @@ from typing import Any
 
 import pytest
 from chassis.settings import ServiceSettings
-from conftest import TOKEN, Running
 from contracts.corpus import Corpus
 from contracts.refreshes import Files, Manifest
 from pydantic import SecretStr
 from web.ledger import file_rows
 from web.parts import parts_of
-from web_fakes import closed_port, example
+from web_fakes import TOKEN, Running, closed_port, example
 
 
 async def corpus_of(web: Running) -> Corpus:
@@ -76,8 +75,10 @@ async def test_a_service_that_is_down_is_said_and_the_rest_is_shown(web: Running
 async def test_what_was_seen_stays_when_a_service_restarts(web: Running) -> None:
     before = await corpus_of(web)
     web.behind.manifest = {"not": "a manifest"}
-    while not any("retriever" in notice for notice in (await corpus_of(web)).notices):
-        await asyncio.sleep(0.05)  # pages share an answer for half a second
+    async with asyncio.timeout(10):
+        # Pages share an answer for half a second.
+        while not any("retriever" in notice for notice in (await corpus_of(web)).notices):  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
     assert (await corpus_of(web)).files == before.files
 
 
@@ -121,7 +122,10 @@ async def test_a_path_out_of_the_folder_is_refused(web: Running, path: str) -> N
         ({"mode": "local"}, None, None),
         ({"mode": "simulated"}, None, None),
         ({"mode": "live"}, "api.openai.com", "api.openai.com"),
-        ({"mode": "local", "answers": "chat", "openai_base_url": "http://127.0.0.1:11434/v1"}, *["127.0.0.1:11434"] * 2),
+        (
+            {"mode": "local", "answers": "chat", "openai_base_url": "http://127.0.0.1:11434/v1"},
+            *["127.0.0.1:11434"] * 2,
+        ),
     ],
 )
 def test_what_leaves_the_machine_is_said(fields: dict[str, Any], documents: str | None, questions: str | None) -> None:

@@ -10,9 +10,8 @@ from uuid import uuid4
 
 import httpx
 import pytest
-from conftest import Running
 from contracts.frames import Accepted, Delta, Done, frame_adapter
-from web_fakes import TRACE_ID, closed_port, running, stored, until
+from web_fakes import TRACE_ID, Running, closed_port, running, stored, until
 
 ASKED = {"chat_id": str(uuid4()), "question": "What is the amber valve recovery code?"}
 
@@ -62,7 +61,9 @@ async def test_what_is_no_question_is_refused_before_anything_is_stored(
 
 @pytest.mark.behaviour("T1")
 async def test_a_question_of_2000_characters_in_any_script_is_taken(web: Running) -> None:
-    response = await web.page.post("/api/turns", content=json.dumps({**ASKED, "question": "語" * 2000}, ensure_ascii=False))
+    response = await web.page.post(
+        "/api/turns", content=json.dumps({**ASKED, "question": "語" * 2000}, ensure_ascii=False)
+    )
     assert response.status_code == 200
     assert len(web.behind.asked[0].question) == 2000
 
@@ -123,7 +124,9 @@ async def test_a_turn_that_ended_without_an_answer_says_so_again(
 ) -> None:
     turn_id = uuid4()
     answer = "It is" if status == "interrupted" else None
-    web.behind.turns[turn_id] = stored(turn_id, status=status, answer=answer, error_code=code, error_message="So it is.")
+    web.behind.turns[turn_id] = stored(
+        turn_id, status=status, answer=answer, error_code=code, error_message="So it is."
+    )
     frames = frames_of(await web.page.get(f"/api/turns/{turn_id}/frames"))
     assert [frame["type"] for frame in frames] == kinds
     assert (frames[-1]["code"], frames[-1]["message"]) == (code, "So it is.")
@@ -139,7 +142,9 @@ async def test_a_turn_that_nobody_knows_is_not_found(web: Running) -> None:
 async def test_a_turn_whose_worker_is_lost_ends_with_an_error(web: Running) -> None:
     turn_id = uuid4()
     old = datetime.now(UTC) - timedelta(seconds=3)
-    await web.behind.begin(running(turn_id, heartbeat_at=old), Accepted(turn_id=turn_id, trace_id=TRACE_ID), Delta(text="a"))
+    await web.behind.begin(
+        running(turn_id, heartbeat_at=old), Accepted(turn_id=turn_id, trace_id=TRACE_ID), Delta(text="a")
+    )
     frames = frames_of(await web.page.get(f"/api/turns/{turn_id}/frames"))
     assert [frame["type"] for frame in frames] == ["accepted", "delta", "error"]
     assert frames[-1]["code"] == "worker_lost"

@@ -14,10 +14,12 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
+import httpx
 import uvicorn
 from chassis.frames import FrameWriter
 from contracts.frames import Accepted, Delta, Done, Frame
 from contracts.turns import Turn, TurnAsked
+from fastapi import FastAPI
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -25,6 +27,7 @@ from starlette.routing import Mount, Route
 from starlette.types import ASGIApp
 
 EXAMPLES = Path(__file__).parents[3] / "contracts" / "examples"
+TOKEN = "the-token-of-the-command-line"
 TRACE_ID = "4bf92f3577b34da6a3ce929d0e0e4736"
 
 
@@ -132,6 +135,16 @@ class Behind:
         return JSONResponse({"service": "fake", "status": "ready", "mode": "local", "corpus": self.manifest["state"]})
 
 
+@dataclass
+class Running:
+    """Web as a browser reaches it: ``page`` is a client that sends what the page's own requests send."""
+
+    url: str
+    page: httpx.AsyncClient
+    behind: Behind
+    app: FastAPI
+
+
 class QuietServer(uvicorn.Server):
     """uvicorn without a hand on the process's signals."""
 
@@ -158,7 +171,7 @@ async def serving(app: ASGIApp) -> AsyncGenerator[str]:
 async def until(holds: Callable[[], object], within_s: float = 10.0) -> None:
     """Wait for a condition; it must hold within ``within_s`` seconds."""
     async with asyncio.timeout(within_s):
-        while not holds():
+        while not holds():  # noqa: ASYNC110 - what is waited for is another's, and has no event
             await asyncio.sleep(0.005)
 
 

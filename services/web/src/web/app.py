@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TypedDict
 
-from chassis.bus import open_bus
+from chassis.bus import Options, open_bus
 from chassis.frames import FrameHub
 from chassis.health import Health
 from chassis.redis import open_redis
@@ -38,7 +38,7 @@ def create_app(settings: Settings) -> FastAPI:
         health: Health = health_of(app)
         async with (
             open_redis(settings.redis_url, health=health) as redis,
-            open_bus(settings.chosen_bus_url) as bus,
+            open_bus(settings.chosen_bus_url, service="web", options=Options.of(settings)) as bus,
             open_behind(settings) as behind,
             FrameHub(redis) as frames,
         ):

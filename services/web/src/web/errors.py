@@ -6,6 +6,8 @@
     └── WebError
         ├── BadRequest         400  the body, the cursor or the path is not what it must be
         ├── UnknownTurn        404  no such turn
+        ├── UnknownLetter      404  no such dead letter
+        ├── BusGone            503  the bus does not answer
         └── NotThere           503  a service behind web does not answer
 """
 
@@ -32,6 +34,22 @@ class UnknownTurn(WebError):
         super().__init__(
             404, "not_found", "There is no such answer. It may belong to data that was deleted; ask the question again."
         )
+
+
+class UnknownLetter(WebError):
+    """No dead letter has this id."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            404, "not_found", "There is no such dead letter. It was probably tried again already; list them anew."
+        )
+
+
+class BusGone(WebError):
+    """The bus does not answer."""
+
+    def __init__(self) -> None:
+        super().__init__(503, "unavailable", "The bus does not answer just now. Try again in a moment.", retry_after=1)
 
 
 class NotThere(WebError):

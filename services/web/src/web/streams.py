@@ -13,10 +13,9 @@ go out in one send. A reader that leaves takes nothing with it: the turn goes on
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from types import TracebackType
+from typing import Protocol, Self
 from uuid import UUID
 
 from chassis.frames import FIRST_CURSOR, Frames, FramesLost, is_last, line
@@ -35,8 +34,15 @@ AGAIN_S = 0.2
 """Between two tries to read from a Redis that is gone."""
 
 
-class OpenFrames(AbstractAsyncContextManager["OpenFrames", None], AsyncIterator[Frames], Protocol):
-    """The frames of one turn, batch by batch."""
+class OpenFrames(Protocol):
+    """The frames of one turn, batch by batch; closed when it is left."""
+
+    async def __aenter__(self) -> Self: ...
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None, /
+    ) -> None: ...
+    def __aiter__(self) -> Self: ...
+    async def __anext__(self) -> Frames: ...
 
 
 class FrameSource(Protocol):

@@ -19,7 +19,7 @@ from web.replay import stored_lines
 from web.state import the
 from web.streams import NDJSON_HEADERS, FrameResponse, Reading
 
-CURSOR = re.compile(r"\d{1,20}-\d{1,20}")
+CURSOR = re.compile(r"[0-9]{1,20}-[0-9]{1,20}")
 CURSOR_ADVICE = "The cursor must be one that a frame carried, such as 1700000000000-0; leave it out to start over."
 ADVICE = {
     "question": f"A question is 1 to {MAX_QUESTION_LENGTH:,} characters; this one is blank or longer.",

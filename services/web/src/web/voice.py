@@ -7,6 +7,7 @@ it is looked up by the gateway.
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit, urlunsplit
 
@@ -85,12 +86,15 @@ async def _up(near: WebSocket, far: ClientConnection) -> None:
 
 
 async def _down(far: ClientConnection, near: WebSocket) -> None:
+    from websockets.exceptions import ConnectionClosed
+
     try:
-        async for message in far:
-            if isinstance(message, str):
-                await near.send_text(message)
-            else:
-                await near.send_bytes(message)
+        with suppress(ConnectionClosed):
+            async for message in far:
+                if isinstance(message, str):
+                    await near.send_text(message)
+                else:
+                    await near.send_bytes(message)
         await near.close(far.close_code if far.close_code not in (None, 1005, 1006) else 1011, far.close_reason or "")
     except (WebSocketDisconnect, RuntimeError):
         return

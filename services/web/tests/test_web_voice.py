@@ -1,0 +1,129 @@
+"""The voice signalling, passed to the gateway and back."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass, field
+
+import pytest
+from starlette.applications import Starlette
+from starlette.routing import WebSocketRoute
+from starlette.websockets import WebSocket, WebSocketDisconnect
+from web_fakes import TOKEN, Running, closed_port, example, serving, until
+from websockets.asyncio.client import connect
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+
+
+@dataclass
+class Gateway:
+    """A gateway that takes one session at a time and says everything twice."""
+
+    url: str = ""
+    headers: dict[str, str] = field(default_factory=dict[str, str])
+    query: str = ""
+    closed: list[tuple[int, str | None]] = field(default_factory=list[tuple[int, str | None]])
+
+    async def session(self, socket: WebSocket) -> None:
+        self.headers, self.query = dict(socket.headers), socket.url.query
+        if "ek_refused" in self.headers.get("sec-websocket-protocol", ""):
+            await socket.close(1008, "no")
+            return
+        await socket.accept("realtime" if "sec-websocket-protocol" in self.headers else None)
+        try:
+            while True:
+                said = await socket.receive_text()
+                if said == "close":
+                    await socket.close(4001, "as you wish")
+                    return
+                await socket.send_text(said + said)
+        except WebSocketDisconnect as gone:
+            self.closed.append((gone.code, gone.reason))
+
+
+@pytest.fixture
+async def gateway() -> AsyncGenerator[Gateway]:
+    gateway = Gateway()
+    async with serving(Starlette(routes=[WebSocketRoute("/v1/realtime", gateway.session)])) as gateway.url:
+        yield gateway
+
+
+@pytest.fixture
+def changed(gateway: Gateway) -> dict[str, str]:
+    return {"voice_url": gateway.url}
+
+
+def address(web: Running) -> str:
+    return web.url.replace("http", "ws") + "/v1/realtime?model=gpt-realtime-2.1"
+
+
+async def test_a_page_opens_a_session_and_both_sides_hear_each_other(web: Running, gateway: Gateway) -> None:
+    protocols = ["realtime", "openai-insecure-api-key.ek_good"]
+    async with connect(address(web), origin=web.url, subprotocols=protocols, proxy=None) as session:  # type: ignore[arg-type]
+        assert session.subprotocol == "realtime"
+        await session.send("ü😀" * 30_000)
+        assert await session.recv() == "ü😀" * 60_000
+    await until(lambda: gateway.closed)
+    assert gateway.closed[0][0] == 1000
+    assert gateway.query == "model=gpt-realtime-2.1"
+    assert "origin" not in gateway.headers
+
+
+async def test_a_client_without_an_origin_brings_its_credential(web: Running, gateway: Gateway) -> None:
+    async with connect(address(web), additional_headers={"Authorization": "Bearer ek_mine"}, proxy=None) as session:
+        await session.send("a")
+        assert await session.recv() == "aa"
+    assert gateway.headers["authorization"] == "Bearer ek_mine"
+
+
+async def test_the_gateway_s_close_reaches_the_page_with_its_code_and_reason(web: Running) -> None:
+    async with connect(address(web), additional_headers={"Authorization": "Bearer ek_mine"}, proxy=None) as session:
+        await session.send("close")
+        with pytest.raises(ConnectionClosed):
+            await session.recv()
+        assert (session.close_code, session.close_reason) == (4001, "as you wish")
+
+
+async def test_a_session_that_the_gateway_refuses_is_refused(web: Running) -> None:
+    protocols = ["realtime", "openai-insecure-api-key.ek_refused"]
+    with pytest.raises((InvalidStatus, ConnectionClosed)):
+        async with connect(address(web), origin=web.url, subprotocols=protocols, proxy=None) as session:  # type: ignore[arg-type]
+            await session.recv()
+
+
+class TestCredentials:
+    """The request for one, over HTTP."""
+
+    @pytest.fixture
+    def changed(self) -> dict[str, str]:
+        return {}
+
+    async def test_it_is_passed_without_the_origin_and_with_the_trace(self, web: Running) -> None:
+        trace = "00-" + "a" * 32 + "-" + "b" * 16 + "-01"
+        response = await web.page.post("/v1/realtime/client_secrets", json={}, headers={"traceparent": trace})
+        assert response.json() == example("voice.client-secret")
+        [headers] = web.behind.headers
+        assert "origin" not in headers
+        assert headers["traceparent"].split("-")[1] == "a" * 32
+
+    async def test_a_stock_client_asks_with_the_token_of_the_command_line(self, web: Running) -> None:
+        headers = {"authorization": f"Bearer {TOKEN}", "origin": web.url}
+        response = await web.page.post("/v1/realtime/client_secrets", json={}, headers=headers)
+        assert response.status_code == 200
+
+
+class TestWithoutAGateway:
+    """It restarts, or is gone."""
+
+    @pytest.fixture
+    def changed(self) -> dict[str, str]:
+        return {"voice_url": closed_port()}
+
+    async def test_the_page_is_told_so(self, web: Running) -> None:
+        response = await web.page.post("/v1/realtime/client_secrets", json={})
+        assert response.status_code == 503
+        assert "try again" in response.json()["message"].lower()
+        with pytest.raises((InvalidStatus, ConnectionClosed)):
+            async with connect(
+                address(web), additional_headers={"Authorization": "Bearer ek_x"}, proxy=None
+            ) as session:
+                await session.recv()
