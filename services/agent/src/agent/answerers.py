@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import importlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from agent.answering import Answerer
-from agent.quoting import Extractive
 from agent.responses import Provider, Responses
 from agent.scripted import Scripted
 from agent.settings import Settings
@@ -19,12 +17,12 @@ async def open_answerer(settings: Settings) -> AsyncIterator[Answerer]:
     """Make the answerer that the settings choose, and close it."""
     match settings.chosen_answers:
         case "extractive":
+            from agent.quoting import Extractive
+
             yield Extractive()
         case "scripted":
             yield Scripted(sentences=settings.scripted_sentences, pace=settings.scripted_pace)
         case "responses" | "chat":
-            # Imported before the first question, since it costs more than a second and would hold up every other turn.
-            await asyncio.to_thread(importlib.import_module, "openai")
             key = settings.openai_api_key
             provider = Provider(
                 key.get_secret_value() if key else "", settings.openai_base_url, settings.answer_timeout_s
@@ -35,6 +33,7 @@ async def open_answerer(settings: Settings) -> AsyncIterator[Answerer]:
                 max_output_tokens=settings.answer_tokens,
                 reasoning=settings.answer_reasoning,
             )
+            await asyncio.to_thread(responses.warm)
             try:
                 yield responses
             finally:

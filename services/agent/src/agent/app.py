@@ -11,7 +11,7 @@ from typing import TypedDict
 from uuid import uuid4
 
 from chassis.background import background
-from chassis.bus import open_bus
+from chassis.bus import Options, open_bus
 from chassis.frames import FrameWriter
 from chassis.http import open_client
 from chassis.postgres import migrate, open_pool
@@ -53,7 +53,9 @@ def create_app(settings: Settings) -> FastAPI:
             pool = await stack.enter_async_context(open_pool(settings.postgres_url, schema="agent", health=health))
             await migrate(pool, "agent", resources.files("agent") / "migrations")
             redis = await stack.enter_async_context(open_redis(settings.redis_url, health=health))
-            bus = await stack.enter_async_context(open_bus(settings))
+            bus = await stack.enter_async_context(
+                open_bus(settings.chosen_bus_url, service="agent", options=Options.of(settings), health=health)
+            )
             retriever = await stack.enter_async_context(open_client(settings.retriever_url, "retriever"))
             answerer = await stack.enter_async_context(open_answerer(settings))
 

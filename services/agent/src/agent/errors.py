@@ -46,8 +46,8 @@ class Refused(AgentError, Refuse):
     wait_s: ClassVar[int | None] = None
 
     def __init__(self, message: str | None = None) -> None:
-        AgentError.__init__(self, message)
-        Refuse.__init__(self, self.http_status, self.name, self.message, retry_after=self.wait_s)
+        sentence = message or (type(self).__doc__ or "").strip()
+        Refuse.__init__(self, self.http_status, self.name, sentence, retry_after=self.wait_s)
 
 
 class TurnUnknown(Refused):

@@ -131,6 +131,10 @@ class Responses:
                 raise provider_errors.of_exception(error) from None
             raise ModelFailed("The model stopped before its answer was complete; ask again.")
 
+    def warm(self) -> None:
+        """Import and connect nothing yet, but be ready to: more than a second that no question should wait for."""
+        _ = self._open().responses
+
     async def close(self) -> None:
         """Close the connections to the provider."""
         if self._client is not None:
