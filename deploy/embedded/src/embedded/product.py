@@ -32,6 +32,8 @@ from contracts.search import SearchResult, Source
 
 from embedded.data import DataFolder, Run
 from embedded.instances import Instance
+from embedded.postgres import Postgres
+from embedded.valkey import Valkey
 
 START_S = 120.0
 STOP_S = 30.0
@@ -115,6 +117,18 @@ class Product:
     def instance(self) -> Instance:
         """The product as the commands reach it."""
         return Instance(self.url, self.token, self.run)
+
+    @property
+    def redis_url(self) -> str:
+        """Where its Valkey is."""
+        config = (self.data / "valkey.conf").read_text().split()
+        return Valkey(self.data).url(int(config[config.index("port") + 1]))
+
+    @property
+    def postgres_url(self) -> str:
+        """Where its database is."""
+        port = (self.data / "postgres" / "postmaster.pid").read_text().splitlines()[3]
+        return Postgres(self.data).url(int(port))
 
     def pid(self, child: str) -> int | None:
         """The process of a service, of ``Valkey`` or of ``PostgreSQL``, while it has one."""

@@ -1,0 +1,98 @@
+"""How fresh the index is: a note is saved, and searched for until it is found, twenty times in a row.
+
+Prints one line a save and p50 and p99 of what passes between the save and the first search that finds it, beside the
+time that the embedding of the same chunks took, which no watcher can save. A search takes a few milliseconds, and the
+next one starts when the last has answered, so the figures are late by at most one search.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from contracts.events import DocumentIndexed
+from embedded.product import Product, copy_of, environment_in, running
+from redis import Redis
+
+HANDBOOK = Path(__file__).parents[2] / "handbook"
+BOUND_S = 30.0
+
+
+@dataclass(frozen=True)
+class Save:
+    """One save, in milliseconds: until it was found, until it was visible by the event, and embedding."""
+
+    found: float
+    visible: float
+    embedding: float
+
+
+def save(product: Product, number: int, bus: Redis) -> Save:
+    """Save a note and wait until a search finds it."""
+    word = f"marmot{number:03d}"
+    path = f"fresh/{word}.md"
+    last = bus_ends(bus)
+    saved_at, began = time.time(), time.perf_counter()
+    product.save(path, f"# Visit {number}\n\nThe {word} sleeps under the workshop's third bench.\n")
+    while not product.finds(word, path):
+        assert time.perf_counter() - began < BOUND_S, f"{path} was never found"
+    found = (time.perf_counter() - began) * 1000
+    event = product.until(lambda: indexed(bus, last, path))
+    return Save(found, (event.visible_at.timestamp() - saved_at) * 1000, event.embedding_ms)
+
+
+def bus_ends(bus: Redis) -> dict[str, str]:
+    """The last entry of each partition of the documents' stream."""
+    names = sorted(str(name) for name in bus.scan_iter("talkdown.documents.*", _type="stream"))
+    return {name: str(bus.xinfo_stream(name)["last-generated-id"]) for name in names}
+
+
+def indexed(bus: Redis, after: dict[str, str], path: str) -> DocumentIndexed | None:
+    """The event that says that a document became visible, once it was published."""
+    for name in bus.scan_iter("talkdown.documents.*", _type="stream"):
+        for _, fields in bus.xrange(name, min=f"({after.get(name, '0-0')}"):
+            if fields["type"] == "document.indexed.v1":
+                event = DocumentIndexed.model_validate_json(fields["data"])
+                if event.path == path:
+                    return event
+    return None
+
+
+def percentile(values: list[float], per_cent: float) -> float:
+    """A percentile by nearest rank."""
+    return sorted(values)[min(len(values) - 1, int(len(values) * per_cent / 100))]
+
+
+def main() -> None:
+    """Save again and again."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--saves", type=int, default=20)
+    count = options.parse_args().saves
+    with tempfile.TemporaryDirectory(prefix="talkdown-freshness-") as place:
+        folder = copy_of(HANDBOOK, Path(place) / "handbook")
+        with running(folder, Path(place) / "run", environment_in(Path(place))) as product:
+            product.until(lambda: product.manifest().state == "current")
+            saves: list[Save] = []
+            with Redis.from_url(product.redis_url, decode_responses=True) as bus:
+                for number in range(count):
+                    saves.append(save(product, number, bus))
+                    print(
+                        f"save {number + 1:3}: found after {saves[-1].found:6.1f} ms, visible after"
+                        f" {saves[-1].visible:6.1f} ms, embedding {saves[-1].embedding:6.1f} ms",
+                        flush=True,
+                    )
+    for name, values in (
+        ("save to searchable", [one.found for one in saves]),
+        ("save to visible", [one.visible for one in saves]),
+        ("embedding", [one.embedding for one in saves]),
+        ("beyond the embedding", [one.found - one.embedding for one in saves]),
+    ):
+        print(f"{name:22} p50 {statistics.median(values):6.1f} ms   p99 {percentile(values, 99):6.1f} ms")
+
+
+if __name__ == "__main__":
+    main()
