@@ -34,7 +34,7 @@ test("what goes on has words, the connection's after the answer's", () => {
   assert.match(presence("searching", { kind: "on", voice: "simulated" }, false), /Searching/);
   assert.match(presence(null, { kind: "on", voice: "simulated" }, false), /typed/);
   assert.match(presence("answering", { kind: "off" }, true), /lost/);
-  assert.equal(presence(null, { kind: "off" }, false), "");
+  assert.equal(presence(null, { kind: "off" }, false), "Ready.");
 });
 
 test("lines that are cited are lit before the passage around them", () => {

@@ -138,7 +138,7 @@ export class AnswerView {
     fill(
       this.meta,
       ended && h("span", {}, verdictOf(turn)),
-      ENDED.has(turn.stage) && link && h("a", { href: link, target: "_blank", rel: "noreferrer" }, "How it was found"),
+      ENDED.has(turn.stage) && link && h("a", { href: link, target: "_blank", rel: "noreferrer" }, ended ? "How it was found" : "What happened"),
     );
   }
 

@@ -73,7 +73,7 @@ export class SourcePanel {
     if (lines.at(-1) === "") lines.pop();
     fill(byId("source-text"), ...lines.map((text, at) => lineOf(at + 1, text, lightOf(at + 1, lit, passage))));
     if (found.changed) this.#note("This note has changed since the answer, so its lines may have moved.", "changed");
-    else this.#note(lit.length > 0 ? `${capital(lit.map(linesOf).join(", "))} lit.` : "");
+    else this.#note(lit.length > 0 ? `The answer rests on ${lit.map(linesOf).join(" and ")}.` : "");
     const first = byId("source-text").querySelector("[data-lit='lines']");
     first?.scrollIntoView({ block: "center" });
   }
@@ -111,13 +111,8 @@ export class SourcePanel {
 function lineOf(number, text, lit) {
   return h(
     "div",
-    { class: "line", "data-lit": lit, "data-line": number },
+    { class: "line", "data-lit": lit, "data-line": number, "data-kind": /^#{1,6} /.test(text) && "heading" },
     h("span", { class: "line-number", "aria-hidden": "true" }, number),
     h("span", { class: "line-text" }, lit === "lines" && h("span", { class: "unseen" }, `Line ${number}, cited: `), text),
   );
-}
-
-/** @param {string} words */
-function capital(words) {
-  return words.charAt(0).toUpperCase() + words.slice(1);
 }

@@ -113,6 +113,6 @@ export function presence(stage, connection, lost) {
     case "failed":
       return `${connection.problem.message} ${connection.problem.remedy}`;
     default:
-      return "";
+      return "Ready.";
   }
 }
