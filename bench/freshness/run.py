@@ -11,8 +11,10 @@ import argparse
 import statistics
 import tempfile
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 from contracts.events import DocumentIndexed
 from embedded.product import Product, copy_of, environment_in, running
@@ -47,19 +49,28 @@ def save(product: Product, number: int, bus: Redis) -> Save:
 
 def bus_ends(bus: Redis) -> dict[str, str]:
     """The last entry of each partition of the documents' stream."""
-    names = sorted(str(name) for name in bus.scan_iter("talkdown.documents.*", _type="stream"))
-    return {name: str(bus.xinfo_stream(name)["last-generated-id"]) for name in names}
+    return {name: entry for name in partitions(bus) for entry, _ in entries(bus, name, "0-0")}
 
 
 def indexed(bus: Redis, after: dict[str, str], path: str) -> DocumentIndexed | None:
     """The event that says that a document became visible, once it was published."""
-    for name in bus.scan_iter("talkdown.documents.*", _type="stream"):
-        for _, fields in bus.xrange(name, min=f"({after.get(name, '0-0')}"):
+    for name in partitions(bus):
+        for _, fields in entries(bus, name, after.get(name, "0-0")):
             if fields["type"] == "document.indexed.v1":
                 event = DocumentIndexed.model_validate_json(fields["data"])
                 if event.path == path:
                     return event
     return None
+
+
+def partitions(bus: Redis) -> list[str]:
+    """The names of the partitions of the documents' stream."""
+    return sorted(cast("Iterable[str]", bus.scan_iter("talkdown.documents.*", _type="stream")))
+
+
+def entries(bus: Redis, name: str, after: str) -> list[tuple[str, dict[str, str]]]:
+    """What a partition holds after an entry."""
+    return cast("list[tuple[str, dict[str, str]]]", bus.xrange(name, min=f"({after}"))
 
 
 def percentile(values: list[float], per_cent: float) -> float:

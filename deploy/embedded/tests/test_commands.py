@@ -62,7 +62,7 @@ def web(status: int, body: str) -> Generator[tuple[Instance, list[tuple[str, str
 
         do_POST = do_GET  # noqa: N815 - the names that the base class looks for
 
-        def log_message(self, *_: Any) -> None:
+        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class's names
             pass
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
