@@ -6,8 +6,8 @@ import io
 import shutil
 import socket
 import sys
-from collections import namedtuple
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from embedded import doctor
@@ -72,8 +72,10 @@ def test_an_inotify_limit_that_is_too_low_is_named_with_the_command(tmp_path: Pa
 
 
 def test_a_full_disk_is_bad(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    usage = namedtuple("usage", "total used free")
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(10, 9, 1))
+    def full(_: Path) -> SimpleNamespace:
+        return SimpleNamespace(total=10, used=9, free=1)
+
+    monkeypatch.setattr(shutil, "disk_usage", full)
     found = doctor.data_folder(None, tmp_path / "data")
     assert (found.state, "--data" in found.said) == ("bad", True)
 
@@ -87,7 +89,7 @@ def test_data_of_another_version_is_bad(tmp_path: Path) -> None:
 def test_missing_programs_and_models_are_bad(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TALKDOWN_POSTGRES_BIN", str(tmp_path))
     monkeypatch.setenv("TALKDOWN_VALKEY_BIN", str(tmp_path / "nothing"))
-    monkeypatch.setattr(doctor, "find_spec", lambda _: None)
+    monkeypatch.setattr(doctor, "find_spec", dict[str, object]().get)
     assert [found.state for found in (doctor.postgres(None), doctor.valkey(), doctor.model())] == ["bad"] * 3
 
 

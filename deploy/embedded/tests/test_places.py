@@ -47,7 +47,10 @@ def test_a_folder_that_is_missing_or_a_file_is_said_in_one_sentence(tmp_path: Pa
 
 
 def test_a_folder_that_may_not_be_read_is_said_with_the_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "access", lambda *_: False)  # root may read anything
+    def refuse(_path: Path, _mode: int) -> bool:
+        return False
+
+    monkeypatch.setattr(os, "access", refuse)  # root may read anything
     with pytest.raises(FolderUnusable, match=r"chmod -R a\+rX"):
         checked_folder(tmp_path)
 
