@@ -43,7 +43,10 @@ async def process(agent: FakeAgent, valkey_url: str, stop_s: str) -> AsyncGenera
         )
         listening.close()
         url = f"http://127.0.0.1:{port}"
-        async with httpx.AsyncClient(base_url=url, trust_env=False) as http:
+        async with httpx.AsyncClient(base_url=url, trust_env=False, timeout=30) as http:
+            async with asyncio.timeout(30):
+                while (await http.get("/health/ready")).status_code != 200:
+                    await asyncio.sleep(0.02)
             yield running, Gateway(url, agent, http, lambda: pytest.fail("this gateway is another process"))
         if running.returncode is None:
             running.kill()
@@ -103,7 +106,7 @@ async def test_its_health_names_it_and_a_wrong_voice_stops_the_start(process: tu
     _, gateway = process
     live = await gateway.http.get("/health/live")
     assert live.json() == {"service": "voice-gateway", "status": "live"}
-    assert (await gateway.http.get("/health/ready")).status_code == 200
+    assert (await gateway.http.get("/health/ready")).json()["status"] == "ready"
     wrong = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "voice_gateway", env={**os.environ, "TALKDOWN_VOICE": "local"}, stderr=-1
     )

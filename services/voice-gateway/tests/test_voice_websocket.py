@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any, cast
 
 import pytest
+from pydantic import ValidationError
 from voice_fakes import Gateway, begin_only, until
 from voice_gateway.settings import Settings
 from voice_wire import check
@@ -55,6 +57,16 @@ async def test_a_page_brings_its_credential_as_a_subprotocol(gateway: Gateway) -
         await ask(connection)
         assert (await hear_until(connection, "response.done"))["response"]["status"] == "completed"
     assert gateway.agent.asked[0].chat_id == secret.chat_id
+
+
+@pytest.mark.behaviour("V2")
+async def test_a_credential_that_is_over_opens_nothing(gateway: Gateway) -> None:
+    secret = await gateway.mint(expires_after={"anchor": "created_at", "seconds": 1})
+    over = time.monotonic() + 1
+    await until(lambda: time.monotonic() > over)
+    with pytest.raises(InvalidStatus) as refused:
+        await connect(gateway.ws_url, additional_headers=bearer(secret.value))
+    assert json.loads(refused.value.response.body or b"")["code"] == "credential_refused"
 
 
 @pytest.mark.parametrize("headers", [{}, {"authorization": "Basic abc"}, {"authorization": "Bearer "}])
@@ -149,3 +161,20 @@ async def test_connections_that_come_and_go_leave_nothing(gateway: Gateway) -> N
         async with connect(gateway.ws_url, additional_headers=bearer(secret.value)) as connection:
             await hear(connection)
     await until(lambda: len(gateway.sessions()) == 0)
+
+
+@pytest.mark.parametrize("more", [{"unknown": 1}, {"event_id": 7}, {"item_id": None}])
+def test_the_check_of_events_is_strict(more: dict[str, object]) -> None:
+    event = {"type": "conversation.item.deleted", "event_id": "event_1", "item_id": "item_1"}
+    check(event)
+    with pytest.raises(ValidationError):
+        check({**event, **more})
+
+
+def test_the_check_of_events_is_strict_all_the_way_down() -> None:
+    item: dict[str, Any] = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "?"}]}
+    event = {"type": "conversation.item.added", "event_id": "event_1", "item": item}
+    check(event)
+    item["content"][0]["mood"] = "curious"
+    with pytest.raises(ValidationError):
+        check(event)

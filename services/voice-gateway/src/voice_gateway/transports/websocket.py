@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import logging
 
 from chassis.refusals import refusal
 from fastapi import WebSocket, WebSocketDisconnect
@@ -23,6 +24,8 @@ from voice_gateway.errors import NotSupported, OriginRefused, Refused
 from voice_gateway.outbox import Close
 from voice_gateway.session import Around, Session, session_span
 from voice_gateway.sessions import Sessions
+
+log = logging.getLogger(__name__)
 
 LAST_WORDS_S = 5.0
 """How long a client that is being sent away may take to read what was said to it."""
@@ -40,6 +43,8 @@ async def serve(websocket: WebSocket, *, around: Around, credentials: Credential
     with session_span(grant) as current:
         session = Session(grant, around, telemetry.traceparent_of(current))
         sessions.add(session)
+        about = {"call_id": grant.call_id, "chat_id": str(grant.chat_id)}
+        log.info("a voice session began", extra=about)
         try:
             await websocket.accept(door.SUBPROTOCOL if door.SUBPROTOCOL in door.offered(websocket) else None)
             await _carry(websocket, session, around.settings.idle_s)
@@ -48,6 +53,8 @@ async def serve(websocket: WebSocket, *, around: Around, credentials: Credential
         finally:
             sessions.remove(session)
             await session.leave()
+            why = session.outbox.close_with
+            log.info("a voice session ended", extra={**about, "code": why.code if why else None})
 
 
 def _admit(websocket: WebSocket, around: Around, credentials: Credentials, sessions: Sessions) -> Grant:
