@@ -18,25 +18,25 @@ SAVED = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 SHA = "ab" * 32
 
 
-def passage(text: str, *, path: str = "valves.md", ordinal: int = 0, first_line: int = 3, last_line: int = 3) -> Passage:
-    """A passage as the retriever gives it, one line a sentence."""
+def passage(text: str, *, path: str = "valves.md", ordinal: int = 0, line: int = 3) -> Passage:
+    """A passage as the retriever gives it, on one line."""
     return Passage(
         id=chunk_id(path, SHA, ordinal),
         path=path,
         ordinal=ordinal,
         heading=("Valves",),
-        lines=(first_line, last_line),
+        lines=(line, line),
         text=text,
         version=SHA,
         saved_at=SAVED,
-        runs=((0, 0, first_line),),
+        runs=((0, 0, line),),
         sentences=(SentenceScore(span=(0, len(text)), similarity=0.9),),
         score=1.0,
     )
 
 
 AMBER = passage("The amber valve closes the north line. It is tested on Mondays.")
-CODE = passage("The recovery code of the amber valve is ORCHID-47.", ordinal=1, first_line=7, last_line=7)
+CODE = passage("The recovery code of the amber valve is ORCHID-47.", ordinal=1, line=7)
 
 
 def found(*passages: Passage, version: int = 1) -> SearchResult:
@@ -101,9 +101,7 @@ class PiecewiseAnswerer:
 def judge_by_words(sentence: str, passages: Sequence[Passage], /) -> Judgement:
     """Support a sentence by the passages that hold its last word."""
     words = sentence.rstrip(".!? ").split()
-    support = tuple(
-        Support(source_id=one.id, lines=one.lines) for one in passages if words and words[-1] in one.text
-    )
+    support = tuple(Support(source_id=one.id, lines=one.lines) for one in passages if words and words[-1] in one.text)
     return Judgement("supported" if support else "unsupported", support)
 
 

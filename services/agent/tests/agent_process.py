@@ -6,7 +6,7 @@ import asyncio
 import os
 import socket
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from uuid import UUID, uuid4
@@ -42,7 +42,7 @@ class Agent:
 @asynccontextmanager
 async def agent_process(
     postgres_url: str, valkey_url: str, retriever_url: str, **settings: object
-) -> AsyncIterator[Agent]:
+) -> AsyncGenerator[Agent]:
     """Run ``python -m agent`` until the block is left, ready when the block begins."""
     bound = socket.socket()
     bound.bind(("127.0.0.1", 0))
@@ -81,7 +81,7 @@ async def agent_process(
 
 
 @asynccontextmanager
-async def retriever_server(result: SearchResult | None = None) -> AsyncIterator[str]:
+async def retriever_server(result: SearchResult | None = None) -> AsyncGenerator[str]:
     """A retriever that finds the same for everything; gives its address."""
     app = FastAPI(openapi_url=None)
     answer = result or found(AMBER, CODE)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import cast
 from uuid import UUID, uuid4
 
 from agent import control
@@ -99,7 +100,7 @@ async def rig(
     grace_s: float = 0.0,
     works: bool = True,
     sweeps: bool = True,
-) -> AsyncIterator[Rig]:
+) -> AsyncGenerator[Rig]:
     """Run an agent's workers and sweeper while the block runs."""
     answerer, search = answerer or PiecewiseAnswerer(), search or FakeSearch()
     bus, frames, ledger = Announcements(), FrameWriter(redis), Ledger(pool)
@@ -141,7 +142,7 @@ async def rig(
 
 async def read_frames(redis: Redis, turn_id: UUID) -> list[AnyFrame]:
     """Every frame of a turn, in order."""
-    entries: list[tuple[bytes, dict[bytes, bytes]]] = await redis.xrange(frames_key(turn_id))
+    entries = cast("list[tuple[bytes, dict[bytes, bytes]]]", await redis.xrange(frames_key(turn_id)))
     return [frame_adapter.validate_json(fields[b"frame"]) for _, fields in entries]
 
 
@@ -157,11 +158,17 @@ async def frames_until(redis: Redis, turn_id: UUID, holds: Callable[[list[AnyFra
     return frames
 
 
+async def drop_last_frame(redis: Redis, turn_id: UUID) -> None:
+    """Take the last frame away, as if its writer had died before it wrote it."""
+    entries = cast("list[tuple[bytes, dict[bytes, bytes]]]", await redis.xrevrange(frames_key(turn_id), count=1))
+    await redis.xdel(frames_key(turn_id), entries[0][0])
+
+
 async def until(holds: Callable[[], Awaitable[object]], else_say: Callable[[], str] = lambda: "never") -> None:
     """Wait until a condition holds, with a bound."""
     try:
         async with asyncio.timeout(PATIENCE_S):
-            while not await holds():
+            while not await holds():  # noqa: ASYNC110 - another process may be the one that makes it hold
                 await asyncio.sleep(0.01)
     except TimeoutError:
         raise AssertionError(else_say()) from None

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from openai.types.responses import Response, ResponseStreamEvent
 from pydantic import BaseModel, TypeAdapter
@@ -74,7 +74,7 @@ class ResponsesServer:
 
 
 @asynccontextmanager
-async def responses_server() -> AsyncIterator[ResponsesServer]:
+async def responses_server() -> AsyncGenerator[ResponsesServer]:
     """Serve on a free port of this machine while the block runs."""
     replying = ResponsesServer()
     connections: set[asyncio.Task[None]] = set()
@@ -151,7 +151,7 @@ def reasoning(encrypted: str = "c2VjcmV0") -> Json:
 
 def message(text: str) -> Json:
     """A message of the model, as an item of a response's output."""
-    part = {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
+    part: Json = {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
     return {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": [part]}
 
 
@@ -159,8 +159,8 @@ def streamed(*deltas: str, last: Json | None = None) -> list[Json]:
     """The events of a streamed answer, in the order in which the API sends them."""
     text = "".join(deltas)
     at = {"item_id": "msg_1", "output_index": 0, "content_index": 0}
-    item = {"type": "message", "id": "msg_1", "role": "assistant", "status": "in_progress", "content": []}
-    part = {"type": "output_text", "text": "", "annotations": [], "logprobs": []}
+    item: Json = {"type": "message", "id": "msg_1", "role": "assistant", "status": "in_progress", "content": []}
+    part: Json = {"type": "output_text", "text": "", "annotations": [], "logprobs": []}
     events: list[Json] = [
         {"type": "response.created", "response": response("in_progress", usage=None)},
         {"type": "response.in_progress", "response": response("in_progress", usage=None)},
@@ -196,5 +196,5 @@ def _unknown(value: Any) -> list[str]:
         inside = [name for field in type(value).model_fields for name in _unknown(getattr(value, field))]
         return [f"{type(value).__name__}.{name}" for name in value.model_extra or {}] + inside
     if isinstance(value, list):
-        return [name for one in value for name in _unknown(one)]
+        return [name for one in cast("list[Any]", value) for name in _unknown(one)]
     return []

@@ -6,7 +6,7 @@ import asyncio
 import json
 import signal
 from collections.abc import AsyncIterator
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 from agent_process import agent_process, retriever_server
@@ -24,12 +24,12 @@ async def retriever() -> AsyncIterator[str]:
         yield url
 
 
-async def ended(redis: Redis, turn_id: object) -> list[AnyFrame]:
-    return await frames_until(redis, turn_id, lambda frames: frames[-1].type in LAST_FRAMES)  # type: ignore[arg-type]
+async def ended(redis: Redis, turn_id: UUID) -> list[AnyFrame]:
+    return await frames_until(redis, turn_id, lambda frames: frames[-1].type in LAST_FRAMES)
 
 
-async def begun(redis: Redis, turn_id: object) -> list[AnyFrame]:
-    return await frames_until(redis, turn_id, lambda frames: "delta" in types(frames))  # type: ignore[arg-type]
+async def begun(redis: Redis, turn_id: UUID) -> list[AnyFrame]:
+    return await frames_until(redis, turn_id, lambda frames: "delta" in types(frames))
 
 
 @pytest.mark.behaviour("T5", "T7", "T15")

@@ -48,7 +48,9 @@ async def test_each_sentence_carries_the_lines_that_it_rests_on(pool: Pool, redi
 
 
 @pytest.mark.behaviour("T5")
-async def test_the_answer_is_stored_with_its_sources_and_sentences_before_done_is_sent(pool: Pool, redis: Redis) -> None:
+async def test_the_answer_is_stored_with_its_sources_and_sentences_before_done_is_sent(
+    pool: Pool, redis: Redis
+) -> None:
     async with rig(pool, redis) as agent:
         accepted = await agent.ask()
         await agent.ended(accepted.turn_id)
@@ -63,9 +65,7 @@ async def test_the_answer_is_stored_with_its_sources_and_sentences_before_done_i
 
 
 @pytest.mark.behaviour("T5")
-async def test_an_answer_that_cannot_be_stored_ends_in_an_error_and_never_in_done(
-    pool: Pool, redis: Redis
-) -> None:
+async def test_an_answer_that_cannot_be_stored_ends_in_an_error_and_never_in_done(pool: Pool, redis: Redis) -> None:
     async with rig(pool, redis, answerer=PiecewiseAnswerer(gate=(gate := asyncio.Semaphore(3)))) as agent:
         accepted = await agent.ask()
         await agent.deltas(accepted.turn_id, 3)

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import pytest
 from agent_fakes import PiecewiseAnswerer
-from agent_rig import joined, rig, types, until
+from agent_rig import drop_last_frame, joined, rig, types, until
 from chassis.postgres import Pool
 from contracts.frames import Done, Error
 from redis.asyncio import Redis
@@ -97,8 +97,7 @@ async def test_an_answer_that_was_stored_but_not_called_done_is_called_done_by_a
         accepted = await agent.ask()
         frames = await agent.ended(accepted.turn_id)
         await until(lambda: _all_told(pool))
-        last, _ = (await redis.xrevrange(f"turn:{accepted.turn_id}", count=1))[0]
-        await redis.xdel(f"turn:{accepted.turn_id}", last)
+        await drop_last_frame(redis, accepted.turn_id)
         assert types(await agent.frames(accepted.turn_id))[-1] != "done"
         async with pool.connection() as connection:
             await connection.execute("update agent.turns set told = false")
@@ -120,19 +119,23 @@ async def test_a_last_frame_that_stands_already_is_not_written_twice(pool: Pool,
 
 async def test_frames_that_are_gone_begin_again_so_that_a_reader_learns_of_the_end(pool: Pool, redis: Redis) -> None:
     answerer, _ = held(1)
-    async with rig(pool, redis, answerer=answerer, heartbeat_s=60, lost_after_s=0.5, works=False) as other:
-        async with rig(pool, redis, answerer=answerer, heartbeat_s=3600, sweeps=False) as killed:
-            accepted = await killed.ask()
-            await killed.deltas(accepted.turn_id, 1)
-            await redis.flushdb()
-            frames = await other.ended(accepted.turn_id)
+    async with (
+        rig(pool, redis, lost_after_s=0.5, works=False) as other,
+        rig(pool, redis, answerer=answerer, heartbeat_s=3600, sweeps=False) as killed,
+    ):
+        accepted = await killed.ask()
+        await killed.deltas(accepted.turn_id, 1)
+        await redis.flushdb()
+        frames = await other.ended(accepted.turn_id)
     assert types(frames) == ["accepted", "error"]
 
 
 async def test_two_agents_end_a_lost_turn_once(pool: Pool, redis: Redis) -> None:
     dying, _ = held(1)
-    quick = {"lost_after_s": 0.5, "works": False}
-    async with rig(pool, redis, **quick), rig(pool, redis, **quick) as two:
+    async with (
+        rig(pool, redis, lost_after_s=0.5, works=False),
+        rig(pool, redis, lost_after_s=0.5, works=False) as two,
+    ):
         async with rig(pool, redis, answerer=dying, heartbeat_s=3600, sweeps=False) as killed:
             turns = [await killed.ask(chat_id=uuid4()) for _ in range(5)]
             for turn in turns:

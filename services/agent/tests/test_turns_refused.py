@@ -60,8 +60,10 @@ async def test_the_limits_hold_exactly_when_everybody_asks_two_agents_at_once(po
             return False
         return True
 
-    quiet = {"works": False, "sweeps": False}
-    async with rig(pool, redis, **quiet) as one, rig(pool, redis, **quiet) as two:
+    async with (
+        rig(pool, redis, works=False, sweeps=False) as one,
+        rig(pool, redis, works=False, sweeps=False) as two,
+    ):
         taken = await asyncio.gather(*(ask(agent) for agent in (one, two) * 8))
     assert taken.count(True) == 4
 

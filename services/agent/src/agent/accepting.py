@@ -6,14 +6,13 @@ import asyncio
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 from uuid import UUID, uuid4
 
 import psycopg
-from chassis import telemetry
-from chassis.bus import Bus
 from chassis.postgres import Connection, Pool
 from chassis.queries import Queries
-from contracts.events import TurnRequested
+from contracts.events import Event, TurnRequested
 from contracts.frames import Accepted, AnyFrame, Status
 from contracts.turns import TurnAccepted, TurnAsked
 from psycopg.types.json import Jsonb
@@ -21,6 +20,7 @@ from redis.exceptions import RedisError
 
 from agent.errors import NotAccepting, TooManyTurns
 from agent.writing import Frames
+from chassis import telemetry
 
 log = logging.getLogger(__name__)
 SQL = Queries.of("agent")
@@ -37,13 +37,21 @@ class Limits:
     deadline_s: float = 30.0
 
 
+class Publishes(Protocol):
+    """Puts events on the bus."""
+
+    async def publish(self, *events: Event) -> object:
+        """Publish events, in order."""
+        ...
+
+
 @dataclass(frozen=True)
 class Reception:
     """Where questions are taken in; ``wake`` tells the workers of this process."""
 
     pool: Pool
     frames: Frames
-    bus: Bus
+    bus: Publishes
     wake: Callable[[], None]
     limits: Limits
 
@@ -54,7 +62,8 @@ class Reception:
         """
         turn_id = uuid4()
         traceparent, trace_id = telemetry.inject(), telemetry.trace_id()
-        assert traceparent is not None and trace_id is not None, "a turn is accepted inside a span"
+        assert traceparent is not None, "a turn is accepted inside a span"
+        assert trace_id is not None, "a span has a trace"
         try:
             async with self.pool.connection() as connection, connection.transaction():
                 others = await self._admit(connection, asked)
@@ -78,7 +87,8 @@ class Reception:
         except (RedisError, OSError, TimeoutError, psycopg.OperationalError) as error:
             log.error("a question could not be taken", exc_info=error)
             raise NotAccepting from None
-        log.info("turn accepted", extra={"turn_id": str(turn_id), "chat_id": str(asked.chat_id), "question": asked.question})
+        known = {"turn_id": str(turn_id), "chat_id": str(asked.chat_id), "question": asked.question}
+        log.info("turn accepted", extra=known)
         self.wake()
         await self._hint(turn_id, asked.chat_id)
         return TurnAccepted(turn_id=turn_id, chat_id=asked.chat_id, trace_id=trace_id)

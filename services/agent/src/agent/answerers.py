@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 from agent.answering import Answerer
@@ -13,7 +13,7 @@ from agent.settings import Settings
 
 
 @asynccontextmanager
-async def open_answerer(settings: Settings) -> AsyncIterator[Answerer]:
+async def open_answerer(settings: Settings) -> AsyncGenerator[Answerer]:
     """Make the answerer that the settings choose, and close it."""
     match settings.chosen_answers:
         case "extractive":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from importlib import resources
 from typing import TypedDict
@@ -47,7 +47,7 @@ def create_app(settings: Settings) -> FastAPI:
     """Make the agent; it connects when it is started."""
 
     @asynccontextmanager
-    async def lifespan(app: FastAPI) -> AsyncIterator[State]:
+    async def lifespan(app: FastAPI) -> AsyncGenerator[State]:
         health = health_of(app)
         async with AsyncExitStack() as stack:
             pool = await stack.enter_async_context(open_pool(settings.postgres_url, schema="agent", health=health))
@@ -60,9 +60,7 @@ def create_app(settings: Settings) -> FastAPI:
             answerer = await stack.enter_async_context(open_answerer(settings))
 
             frames = FrameWriter(redis)
-            ledger = Ledger(
-                pool, history_turns=settings.history_turns, history_characters=settings.history_characters
-            )
+            ledger = Ledger(pool, history_turns=settings.history_turns, history_characters=settings.history_characters)
             search = RetrieverSearch(
                 retriever,
                 hits=settings.hits,

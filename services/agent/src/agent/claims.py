@@ -73,7 +73,7 @@ class Claims:
         )
 
     async def heartbeat(self) -> dict[UUID, CancelReason | None]:
-        """Show that this worker lives; gives the turns that are still its own, and why each was cancelled, if it was."""
+        """Show that this worker lives; gives the turns that are still its own, and why any of them was cancelled."""
         rows = await self._rows(SQL.heartbeat, {"worker": self.worker})
         return {row["turn_id"]: row["cancel_reason"] for row in rows}
 
@@ -96,7 +96,12 @@ class Claims:
             await connection.execute(SQL.mark_told, {"turn_id": turn_id})
 
     async def _end(
-        self, turn_id: UUID, status: TurnStatus, failure: TurnFailed | None, answered: Answered | None, honour_cancel: bool
+        self,
+        turn_id: UUID,
+        status: TurnStatus,
+        failure: TurnFailed | None,
+        answered: Answered | None,
+        honour_cancel: bool,
     ) -> bool:
         ending = {
             "turn_id": turn_id,

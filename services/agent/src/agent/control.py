@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from typing import cast
 from uuid import UUID
 
 from redis.asyncio import Redis
@@ -34,7 +35,7 @@ async def listen(redis: Redis, wake: Callable[[UUID], object]) -> None:
             async with redis.pubsub(ignore_subscribe_messages=True) as channel:
                 await channel.subscribe(CHANNEL)
                 while True:
-                    message = await channel.get_message(timeout=5.0)
+                    message = cast("dict[str, object] | None", await channel.get_message(timeout=5.0))
                     if message is not None:
                         wake(UUID(_text(message["data"])))
         except (RedisError, OSError):

@@ -15,14 +15,20 @@ from agent.history import PastTurn
 
 MAX_WORDS: Final = 9
 
-_BACK: Final = frozenset(
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_BACK: Final = _words(
     "it its it's they them their theirs he him his she her hers that this those these there one ones then "
     "er ihn ihm sein seine seiner seinem seinen sie ihr ihre ihrer ihrem ihren es davon dafür damit dazu dort dieser "
     "diese dieses il elle ils elles lui leur leurs celui celle ceux cela ça en y "
-    "ella ellos ellas su sus eso esa ese esto esta este allí".split()
+    "ella ellos ellas su sus eso esa ese esto esta este allí"
 )
 _BEGINNINGS: Final = re.compile(
-    r"(?:and|or|but|what about|how about|und|oder|aber|was ist mit|wie ist es mit|et|mais|y|pero)\b|那|还有|它|他|她|이|그",
+    r"(?:and|or|but|what about|how about|und|oder|aber|was ist mit|wie ist es mit|et|mais|y|pero)\b"
+    r"|那|还有|它|他|她|이|그",
     re.IGNORECASE,
 )
 # "There is", "Is there", "What is the one ..." point at nothing said before.

@@ -33,7 +33,9 @@ class PastTurn:
         )
 
 
-def recent_turns(newest_first: Iterable[PastTurn], *, turns: int = 20, characters: int = 40_000) -> tuple[PastTurn, ...]:
+def recent_turns(
+    newest_first: Iterable[PastTurn], *, turns: int = 20, characters: int = 40_000
+) -> tuple[PastTurn, ...]:
     """Keep the newest whole turns within both limits, and give them in the order of time.
 
     ``characters`` counts code points of questions and answers as they are told; the first turn that does not fit ends

@@ -71,7 +71,7 @@ async def _turns(connection: Connection, rows: Sequence[dict[str, Any]]) -> list
         Turn.model_validate(
             {
                 **{name: row[name] for name in Turn.model_fields if name in row},
-                "heard": row["heard"] if row["answer"] is None or row["heard"] is None else min(row["heard"], len(row["answer"])),
+                "heard": _within(row["heard"], row["answer"]),
                 "abstained": bool(row["abstained"]),
                 "sources": tuple(sources[row["turn_id"]]),
                 "sentences": tuple(sentences[row["turn_id"]]),
@@ -79,3 +79,7 @@ async def _turns(connection: Connection, rows: Sequence[dict[str, Any]]) -> list
         )
         for row in rows
     ]
+
+
+def _within(heard: int | None, answer: str | None) -> int | None:
+    return heard if heard is None or answer is None else min(heard, len(answer))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from uuid import UUID, uuid4
@@ -128,7 +128,7 @@ async def open_prefetches(
     history: Callable[[UUID], Awaitable[tuple[PastTurn, ...]]],
     answerer: Answerer | None,
     lifetime_s: float,
-) -> AsyncIterator[Prefetches]:
+) -> AsyncGenerator[Prefetches]:
     """Keep prepared answers for ``lifetime_s`` seconds each while the block runs."""
     prefetches = Prefetches(search, history, answerer, lifetime_s=lifetime_s)
     try:

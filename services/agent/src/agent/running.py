@@ -17,22 +17,23 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import dataclass
+from typing import Literal
 
-from chassis import conventions
-from chassis.bus import Bus
 from chassis.telemetry import fail, span
 from contracts.events import TurnFinished
 from contracts.frames import AnyFrame, Done, Error
-from contracts.turns import TurnStatus
 
+from agent.accepting import Publishes
 from agent.claims import Answered, Claimed, Claims
 from agent.errors import DeadlinePassed, FramesLost, Interrupted, NotStored, Stopped, TurnFailed, Unforeseen
 from agent.writing import Desk, Progress, put, write_answer
+from chassis import conventions
 
 log = logging.getLogger(__name__)
 
 STORE_TIMEOUT_S = 3.0
-_ENDS: dict[type[TurnFailed], TurnStatus] = {Stopped: "cancelled", Interrupted: "interrupted"}
+Ended = Literal["completed", "interrupted", "cancelled", "failed"]
+_ENDS: dict[type[TurnFailed], Ended] = {Stopped: "cancelled", Interrupted: "interrupted"}
 
 
 class Lost(Exception):
@@ -45,7 +46,7 @@ class Runner:
 
     desk: Desk
     claims: Claims
-    bus: Bus
+    bus: Publishes
 
     async def run(self, turn: Claimed, stop: asyncio.Future[TurnFailed | None]) -> None:
         """Run a turn to its end, or to the failure that ``stop`` is given; cancelling this ends it without a trace."""
@@ -136,7 +137,7 @@ class Runner:
 
     async def _finished(self, progress: Progress, failure: TurnFailed | None) -> None:
         turn, usage = progress.turn, progress.usage
-        status = "completed" if failure is None else _ENDS.get(type(failure), "failed")
+        status: Ended = "completed" if failure is None else _ENDS.get(type(failure), "failed")
         event = TurnFinished(
             turn_id=turn.turn_id,
             chat_id=turn.chat_id,

@@ -43,9 +43,7 @@ class Settings(ServiceSettings):
     answer_reasoning: bool | None = Field(
         default=None, description="1 or 0: whether the model gives reasoning items; unset: by its name"
     )
-    answer_timeout_s: float = Field(
-        default=20.0, gt=0, description="seconds to wait for each part of a model's answer"
-    )
+    answer_timeout_s: float = Field(default=20.0, gt=0, description="seconds to wait for each part of a model's answer")
 
     scripted_sentences: int = Field(default=3, ge=1, le=50, description="how many sentences a scripted answer has")
     scripted_pace: float | None = Field(

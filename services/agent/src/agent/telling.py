@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import cast
 from uuid import UUID
 
 from chassis.frames import FrameWriter, is_last
@@ -28,7 +29,7 @@ async def tell(turn_id: UUID, connection: Connection, redis: Redis) -> None:
     turn = await read_turn(connection, turn_id)
     if turn is None:
         return
-    latest: list[tuple[bytes, dict[bytes, bytes]]] = await redis.xrevrange(frames_key(turn_id), count=1)
+    latest = cast("list[tuple[bytes, dict[bytes, bytes]]]", await redis.xrevrange(frames_key(turn_id), count=1))
     if not latest or not is_last(latest[0][1].get(b"frame", b"")):
         # Frames that are gone begin again as they always do, so that whoever reads them understands the end.
         first: list[Frame] = [] if latest else [Accepted(turn_id=turn_id, trace_id=turn.trace_id)]

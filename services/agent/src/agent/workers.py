@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Protocol
 from uuid import UUID
@@ -115,8 +115,8 @@ class Workers:
                 log.warning("turns cannot be claimed now", exc_info=error)
 
     @asynccontextmanager
-    async def alive(self, grace_s: float) -> AsyncIterator[None]:
-        """Keep the heartbeat while the block runs, and then give the running turns their grace before they are ended."""
+    async def alive(self, grace_s: float) -> AsyncGenerator[None]:
+        """Keep the heartbeat while the block runs; then the running turns have their grace before they are ended."""
         beating = asyncio.create_task(self._beat())
         try:
             yield

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from typing import Protocol
 from uuid import UUID
 
-from chassis import conventions
 from chassis.telemetry import span
 from contracts.frames import AnyFrame, Delta, Sources, Status
 from contracts.search import Filter, Passage, SearchResult, Source
@@ -26,6 +25,7 @@ from agent.history import PastTurn
 from agent.prefetching import Prefetches, Prepared
 from agent.rounds import TOOL_NAME
 from agent.searching import Search
+from chassis import conventions
 
 
 class Frames(Protocol):
