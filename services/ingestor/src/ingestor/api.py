@@ -1,0 +1,54 @@
+"""The ingestor over HTTP: a refresh on command, and what it saw."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TypedDict
+
+from chassis.refusals import Refuse
+from contracts.refreshes import Files, RefreshReport, RefreshRequested
+from fastapi import APIRouter, Request
+
+from ingestor.errors import FolderUnavailable
+from ingestor.ledger import Ledger
+from ingestor.refreshing import Refreshing
+from ingestor.scanning import shown
+from ingestor.watching import Watcher
+
+__all__ = ["State", "router"]
+
+router = APIRouter()
+
+
+class State(TypedDict):
+    """What a request finds in ``request.state``."""
+
+    folder: Path
+    ledger: Ledger
+    refreshing: Refreshing
+    watcher: Watcher
+
+
+@router.post("/refresh")
+async def refresh(request: Request, asked: RefreshRequested | None = None) -> RefreshReport:
+    """Compare the folder with the index now, and report what that did (C16)."""
+    refreshing: Refreshing = request.state.refreshing
+    try:
+        return await refreshing.refresh_tree(rebuild=bool(asked and asked.rebuild))
+    except FolderUnavailable as error:
+        raise Refuse(503, "folder_unavailable", str(error), retry_after=5) from None
+
+
+@router.get("/files")
+async def files(request: Request) -> Files:
+    """Every file that was seen, why some were refused, and how the folder is watched."""
+    ledger: Ledger = request.state.ledger
+    refreshing: Refreshing = request.state.refreshing
+    watcher: Watcher = request.state.watcher
+    return Files(
+        folder=shown(str(request.state.folder)),
+        watching=watcher.state.by,
+        notice=watcher.state.notice,
+        reconciled_at=refreshing.reconciled_at,
+        files=ledger.files(),
+    )

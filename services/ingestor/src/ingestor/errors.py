@@ -1,0 +1,19 @@
+"""What goes wrong in the ingestor.
+
+::
+
+    IngestorError
+    └── FolderUnavailable   the watched folder cannot be seen: nothing is concluded from that
+"""
+
+from __future__ import annotations
+
+__all__ = ["FolderUnavailable", "IngestorError"]
+
+
+class IngestorError(Exception):
+    """The ingestor could not do what it was asked."""
+
+
+class FolderUnavailable(IngestorError):
+    """The watched folder cannot be seen; the index stays as it is until it can."""

@@ -1,0 +1,92 @@
+"""From a place in the folder to an event: read, cut into chunks, and said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from uuid import UUID
+
+from contracts.events import DocumentChanged
+
+from ingestor.chunking import CHUNK_LENGTH, Cut, chunk_document, fingerprint
+from ingestor.reading import FILE_LIMIT, Reading, read
+from ingestor.scanning import Place, Refusal, Scan
+
+__all__ = ["Limits", "Prepared", "bounded", "event_of", "prepare", "read_all"]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bytes of a file, bytes of all files together (none: no bound), characters of a chunk."""
+
+    file: int = FILE_LIMIT
+    corpus: int | None = None
+    chunk: int = CHUNK_LENGTH
+
+    @property
+    def chunker(self) -> str:
+        """The fingerprint of the chunker at this length."""
+        return fingerprint(self.chunk)
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A document that was read and cut."""
+
+    reading: Reading
+    cut: Cut
+
+
+def prepare(places: Iterable[Place], limits: Limits) -> list[Prepared | Refusal]:
+    """Read and cut documents, in their order; what cannot be read says why and stops none of the others."""
+    prepared: list[Prepared | Refusal] = []
+    for place in places:
+        reading = read(place, limits.file)
+        if isinstance(reading, Refusal):
+            prepared.append(reading)
+        else:
+            prepared.append(Prepared(reading, chunk_document(reading.data, reading.text, limits.chunk)))
+    return prepared
+
+
+def read_all(places: Iterable[Place], limits: Limits) -> list[Reading | Refusal]:
+    """Read documents, in their order, for their hashes alone."""
+    return [read(place, limits.file) for place in places]
+
+
+def bounded(scan: Scan, limits: Limits) -> Scan:
+    """Refuse what is over the bound of the whole corpus: the files that come last by name."""
+    if limits.corpus is None:
+        return scan
+    total = 0
+    kept: list[Place] = []
+    refusals = list(scan.refusals)
+    for place in scan.places:
+        if total + place.mark.size <= limits.corpus:
+            total += place.mark.size
+            kept.append(place)
+        else:
+            refusals.append(
+                Refusal(
+                    place.path,
+                    f"With it the folder has more than {limits.corpus:,} bytes: "
+                    "move notes out of it, or raise TALKDOWN_CORPUS_LIMIT.",
+                )
+            )
+    return Scan(kept, refusals, scan.linked)
+
+
+def event_of(prepared: Prepared, refresh_id: UUID, revision: int, limits: Limits) -> DocumentChanged:
+    """What is said of a document that was written."""
+    reading, cut = prepared.reading, prepared.cut
+    return DocumentChanged(
+        refresh_id=refresh_id,
+        path=reading.path,
+        revision=revision,
+        sha256=reading.sha256,
+        saved_at=reading.saved_at,
+        properties=cut.properties,
+        chunker=limits.chunker,
+        text=reading.text,
+        chunks=cut.chunks,
+    )

@@ -1,0 +1,191 @@
+"""Watching the folder: by the kernel's events where they come, by looking again and again where they do not.
+
+Events are hints: which path something happened to, nothing more. Which of both is used, and why, is said in ``state``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+from watchfiles import awatch
+
+from ingestor.errors import FolderUnavailable
+from ingestor.mounts import file_system_of, is_silent
+from ingestor.scanning import Mark, Scan, scan
+
+__all__ = ["Watcher", "Watching"]
+
+log = logging.getLogger(__name__)
+
+Way = Literal["auto", "events", "polling"]
+
+# watchfiles gathers events until none has come for a step: the step is what it adds to a save's way.
+STEP_MS: Final = 10
+GATHER_MS: Final = 50
+TRY_EVENTS_AGAIN_S: Final = 60.0
+# Looking at the tree may take this share of one core's time.
+POLLING_SHARE: Final = 0.05
+MISSES_ALLOWED: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Watching:
+    """How the folder is watched, and in one sentence why not by events."""
+
+    by: Literal["events", "polling"]
+    notice: str | None = None
+
+
+class Watcher:
+    """Calls ``hint`` with the paths that something happened to, relative to the folder, and ``overflow`` when some were lost."""
+
+    def __init__(
+        self,
+        folder: Path,
+        hint: Callable[[Iterable[str]], None],
+        overflow: Callable[[], None],
+        *,
+        way: Way = "auto",
+        poll_every_s: float = 0.5,
+    ) -> None:
+        self._folder = folder
+        self._hint = hint
+        self._overflow = overflow
+        self._way = way
+        self._poll_every_s = poll_every_s
+        self._misses = 0
+        self._stop = asyncio.Event()
+        self.state = Watching("polling" if way == "polling" else "events")
+        self.begun = asyncio.Event()
+
+    async def run(self) -> None:
+        """Watch until cancelled, changing the way of watching where that is needed."""
+        while True:
+            notice = await asyncio.to_thread(self._why_poll)
+            if notice is None:
+                self._say(Watching("events"))
+                notice = await self._events()
+            if notice is not None:
+                self._say(Watching("polling", notice or None))
+                await self._poll()
+            self._overflow()
+
+    def missed(self, count: int) -> None:
+        """A comparison found so many changes that no event had told of; after a second time events are not trusted."""
+        if self._way != "auto" or self.state.by == "polling":
+            return
+        self._misses += 1
+        log.warning("changes came without events", extra={"documents": count})
+        if self._misses > MISSES_ALLOWED:
+            self._stop.set()
+
+    def _why_poll(self) -> str | None:
+        """Nothing where events are expected; an empty sentence where polling was asked for."""
+        if self._way == "polling":
+            return ""
+        if self._way == "events":
+            return None
+        if self._misses > MISSES_ALLOWED:
+            return "Changes in this folder make no file events here, so it is looked at again and again instead."
+        kind = file_system_of(self._folder)
+        if is_silent(kind):
+            return f"The folder is on a {kind} mount, which tells of no changes, so it is looked at again and again instead."
+        return None
+
+    async def _events(self) -> str | None:
+        """Follow events; gives nothing when they should be followed anew, or why not to."""
+        self._stop.clear()
+        root = os.path.realpath(self._folder)
+        guard = asyncio.create_task(self._stop_when_replaced(root))
+        try:
+            events = awatch(
+                root,
+                watch_filter=None,
+                debounce=GATHER_MS,
+                step=STEP_MS,
+                rust_timeout=1000,
+                yield_on_timeout=True,
+                stop_event=self._stop,
+                recursive=True,
+                ignore_permission_denied=True,
+            )
+            asyncio.get_running_loop().call_later(STEP_MS / 1000, self.begun.set)
+            async for changes in events:
+                if changes:
+                    self._hint(self._paths(root, (path for _, path in changes)))
+        except FileNotFoundError:
+            await asyncio.sleep(1.0)
+            return None
+        except OSError as error:
+            return self._refused(error)
+        except RuntimeError:
+            log.warning("the watcher failed and begins anew")
+            await asyncio.sleep(0.1)
+        finally:
+            guard.cancel()
+        return None
+
+    def _refused(self, error: OSError) -> str | None:
+        if self._way == "events":
+            raise error
+        log.warning("no file events", extra={"error": str(error)})
+        if "limit" in str(error).lower() or error.errno in (24, 28):  # EMFILE, ENOSPC
+            return (
+                "The limit of watched folders is reached (raise fs.inotify.max_user_watches), "
+                "so the folder is looked at again and again instead."
+            )
+        return "File events are not to be had here, so the folder is looked at again and again instead."
+
+    async def _stop_when_replaced(self, root: str) -> None:
+        """A root that is another folder now, by a link or a mount, has to be watched anew."""
+        was = _identity(root)
+        while _identity(root) == was and os.path.realpath(self._folder) == root:
+            await asyncio.sleep(1.0)
+        self._stop.set()
+
+    async def _poll(self) -> None:
+        """Look at the tree and hint at what differs from the last look; ends when events should be tried again."""
+        self.begun.set()
+        until = time.monotonic() + TRY_EVENTS_AGAIN_S
+        before: dict[str, Mark] | None = None
+        while self._way == "polling" or time.monotonic() < until or self._misses > MISSES_ALLOWED:
+            began = time.monotonic()
+            try:
+                marks = _marks(await asyncio.to_thread(scan, self._folder))
+            except FolderUnavailable:
+                marks = before
+            took = time.monotonic() - began
+            if before is not None and marks is not None and marks != before:
+                self._hint([path for path in before.keys() | marks.keys() if before.get(path) != marks.get(path)])
+            before = marks
+            await asyncio.sleep(max(self._poll_every_s, took / POLLING_SHARE))
+
+    def _paths(self, root: str, files: Iterable[str]) -> list[str]:
+        length = len(root.rstrip("/")) + 1
+        paths = (file[length:] for file in files if file.startswith(root))
+        return [path for path in paths if not any(part.startswith(".") for part in path.split("/"))]
+
+    def _say(self, state: Watching) -> None:
+        if state != self.state:
+            log.info("watching", extra={"by": state.by, "notice": state.notice})
+        self.state = state
+
+
+def _marks(found: Scan) -> dict[str, Mark | None]:
+    marks: dict[str, Mark | None] = {place.path: place.mark for place in found.places}
+    return marks | {refusal.path: None for refusal in found.refusals}
+
+
+def _identity(root: str) -> tuple[int, int] | None:
+    try:
+        status = Path(root).stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
