@@ -1,0 +1,92 @@
+"""Which partitions of a stream are ours: a lease that is renewed by heartbeats, shared fairly among a group's members.
+
+A member's lease ends ``lease_s`` after its last beat; its partitions are then free. A partition that a newcomer is owed
+is given up once nothing of it is in hand, so that no event is handled twice because of a newcomer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from contextlib import suppress
+
+from redis.exceptions import RedisError
+
+from chassis.bus.port import Options
+from chassis.bus.scripts import Scripts
+from chassis.bus.wire import STREAM_PREFIX
+from chassis.redis import LOST
+
+log = logging.getLogger(__name__)
+
+HURRIED_S = 0.1
+"""Between beats while fewer partitions are ours than we are owed."""
+
+
+class Leases:
+    """The partitions of one member of a group."""
+
+    def __init__(self, scripts: Scripts, stream: str, group: str, name: str, options: Options) -> None:
+        self.owned: set[int] = set()
+        self.unclaimed: set[int] = set()
+        self._leaving: set[int] = set()
+        self._lost: set[int] = set()
+        self._scripts = scripts
+        self._name = name
+        self._keys = [f"{STREAM_PREFIX}.{kind}.{stream}.{group}" for kind in ("members", "leases")]
+        self._options = options
+        self._every_s = options.lease_s / 3
+        self._beat_at = 0.0
+
+    @property
+    def readable(self) -> list[int]:
+        """The partitions to read from: ours, claimed, and not about to be given up."""
+        return [partition for partition in self.owned if partition not in self._leaving]
+
+    def until_beat(self) -> float:
+        """Seconds until the next beat is due."""
+        return max(0.001, self._beat_at - asyncio.get_running_loop().time())
+
+    def take_lost(self) -> set[int]:
+        """The partitions that ceased to be ours since this was last asked."""
+        lost, self._lost = self._lost, set()
+        return lost
+
+    def forget(self) -> None:
+        """Beat at once, because what the server knew of us may be gone."""
+        self._beat_at = 0.0
+
+    async def beat_if_due(self, held_in: Mapping[int, int]) -> None:
+        """Beat when it is time; ``held_in`` counts what is in hand in each partition."""
+        if asyncio.get_running_loop().time() >= self._beat_at:
+            await self.beat([partition for partition in self._leaving if not held_in.get(partition)])
+
+    async def beat(self, giving_up: list[int]) -> None:
+        """Renew the lease, give up partitions, and learn which are ours and how many we are owed."""
+        arguments = [self._name, int(self._options.lease_s * 1000), self._options.partitions, *giving_up]
+        share, *owned = await self._scripts.balance(self._keys, arguments)
+        now_owned = set(owned)
+        self._lost |= self.owned - now_owned
+        self.unclaimed = (self.unclaimed | (now_owned - self.owned)) & now_owned
+        self.owned = now_owned
+        self._leaving &= now_owned
+        while len(now_owned) - len(self._leaving) > share:
+            self._leaving.add(max(now_owned - self._leaving))
+        while self._leaving and len(now_owned) - len(self._leaving) < share:
+            self._leaving.pop()
+        hurried = len(now_owned) < min(share, self._options.partitions) or bool(self._leaving)
+        pause = min(HURRIED_S, self._every_s) if hurried else self._every_s
+        self._beat_at = asyncio.get_running_loop().time() + pause
+
+    async def keep_beating(self) -> None:
+        """Renew the lease until cancelled (while the last handlers finish)."""
+        while True:
+            with suppress(RedisError, *LOST):
+                await self.beat([])
+            await asyncio.sleep(self._every_s)
+
+    async def leave(self) -> None:
+        """Give everything up at once."""
+        await self._scripts.leave(self._keys, [self._name])
+        self.owned = set()

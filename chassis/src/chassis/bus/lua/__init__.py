@@ -1,0 +1,1 @@
+"""The scripts that Redis runs as one step each."""

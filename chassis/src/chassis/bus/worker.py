@@ -1,0 +1,233 @@
+"""Handles what an adapter receives: one at a time for a key, many keys at once, attempts, dead letters, a graceful end.
+
+::
+
+    adapter --take(delivery)--> lane of its key --runner--> handler
+                                                  ├─ done ----------> settling.done
+                                                  ├─ failed --------> settling.again after a pause
+                                                  └─ rejected, or
+                                                     failed too often > settling.bury
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import traceback
+from collections import deque
+from pathlib import PurePath
+from typing import NamedTuple, Protocol
+
+from contracts.events import Event, type_of
+from pydantic import ValidationError
+from pydantic_core import SchemaValidator
+
+from chassis import conventions
+from chassis.bus.errors import Reject
+from chassis.bus.port import GaveUp, Handler, Handlers, Options
+from chassis.bus.wire import Delivery
+from chassis.telemetry import CONSUMER, fail, span
+
+log = logging.getLogger(__name__)
+
+
+class Settling(Protocol):
+    """How an adapter lets go of what it received."""
+
+    def done(self, delivery: Delivery) -> None:
+        """It was handled."""
+        ...
+
+    def again(self, delivery: Delivery, pause_s: float) -> None:
+        """Hand it in again after a pause, with one attempt more."""
+        ...
+
+    async def bury(self, delivery: Delivery, reason: str) -> None:
+        """Make it a dead letter; raises when that could not be stored."""
+        ...
+
+
+class _Route(NamedTuple):
+    kind: type[Event]
+    read: SchemaValidator
+    handler: Handler
+
+
+class Worker:
+    """The handlers of one consumer, and what they have to do."""
+
+    def __init__(
+        self,
+        system: str,
+        stream: str,
+        group: str,
+        handlers: Handlers,
+        settling: Settling,
+        options: Options,
+        *,
+        concurrency: int,
+        gave_up: GaveUp | None,
+    ) -> None:
+        self._routes = {
+            type_of(kind).encode(): _Route(kind, kind.__pydantic_validator__, handler)
+            for kind, handler in handlers.items()
+        }
+        self._group = group.encode()
+        self._settling = settling
+        self._options = options
+        self._concurrency = concurrency
+        self._gave_up = gave_up
+        self._lanes: dict[bytes, deque[Delivery]] = {}
+        self._ready: deque[bytes] = deque()
+        self._runners: set[asyncio.Task[None]] = set()
+        self._stopping = False
+        self._span_name = f"{conventions.PROCESS} {stream}"
+        self._attributes: dict[str, str | int] = {
+            conventions.MESSAGING_SYSTEM: system,
+            conventions.MESSAGING_OPERATION_NAME: conventions.PROCESS,
+            conventions.MESSAGING_OPERATION_TYPE: conventions.PROCESS,
+            conventions.MESSAGING_DESTINATION: stream,
+            conventions.MESSAGING_GROUP: group,
+        }
+        self.held = 0
+        self.room = asyncio.Event()
+        self.room.set()
+        self.idle = asyncio.Event()
+        self.idle.set()
+        self.held_in: dict[int, int] = {}
+
+    @property
+    def has_room(self) -> bool:
+        """Whether more may be taken: twice as many as run at once are held."""
+        return self.held < 2 * self._concurrency
+
+    @property
+    def free(self) -> int:
+        """How many more may be taken."""
+        return 2 * self._concurrency - self.held
+
+    def take(self, delivery: Delivery) -> None:
+        """Handle a delivery when its key's turn comes."""
+        self.held += 1
+        self.held_in[delivery.partition] = self.held_in.get(delivery.partition, 0) + 1
+        self.idle.clear()
+        lane = self._lanes.get(delivery.key)
+        if lane is not None:
+            lane.append(delivery)
+            return
+        self._lanes[delivery.key] = deque((delivery,))
+        self._ready.append(delivery.key)
+        if len(self._runners) < self._concurrency:
+            runner = asyncio.create_task(self._run())
+            self._runners.add(runner)
+            runner.add_done_callback(self._runners.discard)
+        if not self.has_room:
+            self.room.clear()
+
+    async def stop(self, grace_s: float) -> None:
+        """Begin nothing more; running handlers have ``grace_s``, then they are cancelled. What is left is not settled."""
+        self._stopping = True
+        if self._runners:
+            await asyncio.wait(self._runners, timeout=grace_s)
+        for runner in list(self._runners):
+            runner.cancel()
+        if self._runners:
+            log.warning("handlers were cancelled because the service stops", extra={"handlers": len(self._runners)})
+            await asyncio.wait(self._runners)
+
+    async def _run(self) -> None:
+        ready = self._ready
+        while ready and not self._stopping:
+            key = ready.popleft()
+            lane = self._lanes[key]
+            delivery = lane[0]
+            try:
+                await self._handle(delivery)
+            finally:
+                lane.popleft()
+                if lane:
+                    ready.append(key)
+                else:
+                    del self._lanes[key]
+                self._let_go(delivery)
+
+    def _let_go(self, delivery: Delivery) -> None:
+        self.held -= 1
+        self.held_in[delivery.partition] -= 1
+        if self.has_room:
+            self.room.set()
+        if self.held == 0:
+            self.idle.set()
+
+    async def _handle(self, delivery: Delivery) -> None:
+        route = self._routes.get(delivery.type)
+        if route is None or (delivery.only and delivery.only != self._group):
+            if delivery.type:
+                self._settling.done(delivery)
+            else:
+                await self._bury(delivery, None, "The entry holds no event: it has no type, or a part of it is malformed.")
+            return
+        if delivery.verdict:
+            await self._bury(delivery, None, delivery.verdict)
+            return
+        attempts = delivery.attempts
+        if attempts > self._options.attempts:
+            reason = f"It was begun {attempts - 1} times and never finished; perhaps it ends the process."
+            await self._bury(delivery, None, reason)
+            return
+        try:
+            event: Event = route.read.validate_json(delivery.data)
+        except ValidationError as error:
+            await self._bury(delivery, None, _misfit(delivery, error))
+            return
+        parent = delivery.traceparent.decode("latin-1") if delivery.traceparent else ""
+        with span(self._span_name, self._attributes, kind=CONSUMER, parent=parent) as current:
+            if current.is_recording():
+                current.set_attribute(conventions.MESSAGING_MESSAGE_ID, delivery.id.decode("latin-1"))
+                current.set_attribute(conventions.MESSAGING_PARTITION, str(delivery.partition))
+            try:
+                await route.handler(event)
+            except Reject as error:
+                fail(current, Reject)
+                await self._bury(delivery, event, str(error))
+            except Exception as error:
+                fail(current, type(error))
+                await self._failed(delivery, event, error)
+            else:
+                self._settling.done(delivery)
+
+    async def _failed(self, delivery: Delivery, event: Event, error: Exception) -> None:
+        told = {"event_type": delivery.type.decode("latin-1"), "attempt": delivery.attempts}
+        if delivery.attempts >= self._options.attempts:
+            await self._bury(delivery, event, f"Failed {delivery.attempts} times, at last with {_where(error)}.")
+            return
+        log.warning("a handler failed and will be tried again", exc_info=error, extra=told)
+        self._settling.again(delivery, self._options.pause_after(delivery.attempts))
+
+    async def _bury(self, delivery: Delivery, event: Event | None, reason: str) -> None:
+        told = {"event_type": delivery.type.decode("latin-1"), "attempt": delivery.attempts, "reason": reason}
+        try:
+            if self._gave_up is not None:
+                await self._gave_up(event, reason)
+            await self._settling.bury(delivery, reason)
+        except Exception as error:  # the letter could not be stored: the event stays where it is and comes again
+            log.warning("a dead letter could not be stored", exc_info=error, extra=told)
+            delivery.verdict = reason
+            self._settling.again(delivery, self._options.pause_after(delivery.attempts))
+            return
+        log.error("an event became a dead letter", extra=told)
+
+
+def _where(error: BaseException) -> str:
+    frames = traceback.extract_tb(error.__traceback__)
+    name = type(error).__qualname__
+    if not frames:
+        return name
+    return f"{name} at {PurePath(frames[-1].filename).name}:{frames[-1].lineno}"
+
+
+def _misfit(delivery: Delivery, error: ValidationError) -> str:
+    fault = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    place = ".".join(str(part) for part in fault["loc"])
+    kind = delivery.type.decode("latin-1")
+    return f"The data does not fit {kind}: {f'{place}: ' if place else ''}{fault['msg']}."

@@ -1,0 +1,143 @@
+"""Connections to Redis (or Valkey) as the bus and the frames use them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+from pydantic import SecretStr
+from redis.asyncio import ConnectionPool, Redis
+from redis.asyncio.connection import AbstractConnection
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import RedisError, ResponseError
+from redis.exceptions import TimeoutError as RedisTimeoutError
+
+from chassis.health import Health, Probe
+
+log = logging.getLogger(__name__)
+
+LOST = (RedisConnectionError, RedisTimeoutError, OSError)
+"""What a command raises when the server is gone."""
+
+CONNECT_TIMEOUT_S = 2.0
+ANSWER_TIMEOUT_S = 5.0
+MAX_CONNECTIONS = 64
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 1.0
+
+
+def connect(url: str | SecretStr) -> Redis:
+    """A client on a pool of connections; it connects at its first command, and tries a broken connection once more.
+
+    Answers are bytes, in the second version of the protocol (streams come as lists). Close it with ``aclose()``.
+    """
+    address = url.get_secret_value() if isinstance(url, SecretStr) else url
+    pool: ConnectionPool = ConnectionPool.from_url(
+        address,
+        protocol=2,
+        max_connections=MAX_CONNECTIONS,
+        socket_connect_timeout=CONNECT_TIMEOUT_S,
+        socket_timeout=ANSWER_TIMEOUT_S,
+        socket_keepalive=True,
+        retry=Retry(NoBackoff(), 1),
+        retry_on_error=[RedisConnectionError],
+    )
+    return Redis.from_pool(pool)
+
+
+@asynccontextmanager
+async def open_redis(url: str | SecretStr, *, health: Health | None = None) -> AsyncIterator[Redis]:
+    """A client that is closed at the end; ``health`` tells whenever the server is gone."""
+    redis = connect(url)
+    if health is not None:
+        health.check("redis", probe(redis))
+    try:
+        yield redis
+    finally:
+        if health is not None:
+            health.forget("redis")
+        await redis.aclose()
+
+
+def probe(redis: Redis) -> Probe:
+    """A check for :class:`chassis.health.Health`."""
+
+    async def ask() -> str | None:
+        try:
+            await redis.execute_command("PING")
+        except (RedisError, OSError):
+            return "Redis does not answer"
+        return None
+
+    return ask
+
+
+class Line:
+    """One connection of its own, for commands that block or that must be cheap; answers come as the parser gives them.
+
+    It has no retries, no callbacks and no decoding. After an error, or a wait that was cancelled, it is not used again.
+    """
+
+    def __init__(self, redis: Redis) -> None:
+        pool: ConnectionPool = redis.connection_pool
+        settings = dict(pool.connection_kwargs) | {"socket_timeout": None, "retry": Retry(NoBackoff(), 0)}
+        self._connection: AbstractConnection = pool.connection_class(**settings)
+        self.id = 0
+
+    async def __aenter__(self) -> Line:
+        try:
+            async with asyncio.timeout(CONNECT_TIMEOUT_S + 1):
+                await self._connection.connect()
+            self.id = int(await self.ask("CLIENT", "ID"))
+        except BaseException:
+            await self.__aexit__()
+            raise
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        with suppress(*LOST):
+            await self._connection.disconnect(nowait=True)
+
+    async def ask(self, *command: bytes | str | int, within: float = ANSWER_TIMEOUT_S) -> Any:
+        """Send a command and wait ``within`` seconds for its answer; an error answer is raised."""
+        return (await self.ask_all([command], within=within))[0]
+
+    async def ask_all(self, commands: Sequence[Sequence[bytes | str | int]], *, within: float = ANSWER_TIMEOUT_S) -> list[Any]:
+        """Send commands together and wait ``within`` seconds for all answers; the first error answer is raised."""
+        connection = self._connection
+        try:
+            async with asyncio.timeout(within):
+                await connection.send_packed_command(connection.pack_commands(commands), check_health=False)
+                answers = [await self._answer() for _ in commands]
+        except TimeoutError as error:
+            raise RedisTimeoutError("no answer in time") from error
+        for answer in answers:
+            if isinstance(answer, ResponseError):
+                raise answer
+        return answers
+
+    async def _answer(self) -> Any:
+        try:
+            return await self._connection.read_response(disable_decoding=True)
+        except ResponseError as error:
+            return error
+
+
+class Pauses:
+    """Growing pauses between attempts to connect, in seconds."""
+
+    def __init__(self) -> None:
+        self._next = FIRST_PAUSE_S
+
+    def over(self) -> None:
+        """Start again from the shortest."""
+        self._next = FIRST_PAUSE_S
+
+    async def rest(self) -> None:
+        """Wait, longer each time."""
+        await asyncio.sleep(self._next)
+        self._next = min(self._next * 2, LONGEST_PAUSE_S)
