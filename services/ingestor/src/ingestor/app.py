@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 from chassis.background import background
-from chassis.bus import Options, open_bus
+from chassis.bus import Handlers, Options, open_bus
 from chassis.http import open_client
 from chassis.server import health_of, service
 from contracts.events import DocumentRejected, RefreshFinished
@@ -31,10 +31,12 @@ def make_app(settings: Settings) -> FastAPI:
     """The service, not yet running."""
 
     @asynccontextmanager
-    async def lifespan(app: FastAPI) -> AsyncIterator[State]:
+    async def lifespan(app: FastAPI) -> AsyncGenerator[State]:
         async with (
             open_client(settings.retriever_url, "retriever") as client,
-            open_bus(settings.chosen_bus_url, "ingestor", Options.of(settings)) as bus,
+            open_bus(
+                settings.chosen_bus_url, service="ingestor", options=Options.of(settings), health=health_of(app)
+            ) as bus,
         ):
             folder = settings.folder
             limits = Limits(settings.file_limit, settings.corpus_limit, settings.chunk_length)
@@ -50,7 +52,7 @@ def make_app(settings: Settings) -> FastAPI:
             )
             keeping = Keeping(refreshing, health_of(app), saves.reconcile, settings.reconcile_every_s)
             outcomes.on_failure, refreshing.on_untold = keeping.failed, watcher.missed
-            hears = {RefreshFinished: outcomes.finished, DocumentRejected: outcomes.rejected}
+            hears: Handlers = {RefreshFinished: outcomes.finished, DocumentRejected: outcomes.rejected}
             async with background(
                 health_of(app),
                 watcher.run(),

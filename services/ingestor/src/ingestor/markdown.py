@@ -139,7 +139,7 @@ def _walk(events: Iterable[tuple[Any, dict[str, int]]], data: bytes, plain: Plai
                         title = callout[1].decode(errors="replace").strip().capitalize()
                         plain.add(title, place["start"], place["start"])
             elif kind == "heading":
-                block.level = int(detail["level"][1])
+                block.level = int(cast("dict[str, str]", detail)["level"][1])
             elif kind == "list":
                 block.number = -1 if detail is None else detail
             elif kind == "item" and top.number >= 0:

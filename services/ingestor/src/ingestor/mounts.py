@@ -8,7 +8,9 @@ from typing import Final
 __all__ = ["SILENT", "file_system_of", "is_silent"]
 
 MOUNTS: Final = Path("/proc/self/mountinfo")
-_TYPES: Final = "9p afs ceph cifs davfs drvfs fakeowner fuse glusterfs lustre ncpfs nfs nfs4 prl_fs smb3 smbfs vboxsf virtiofs vmhgfs"
+_TYPES: Final = (
+    "9p afs ceph cifs davfs drvfs fakeowner fuse glusterfs lustre nfs nfs4 prl_fs smb3 smbfs vboxsf virtiofs vmhgfs"
+)
 SILENT: Final = frozenset(_TYPES.split())
 """Networks, shared folders of virtual machines, and Docker Desktop: what another machine writes makes no event here."""
 

@@ -6,15 +6,17 @@ Events are hints: which path something happened to, nothing more. Which of both 
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 import os
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-from watchfiles import awatch
+from watchfiles import awatch  # pyright: ignore[reportUnknownVariableType] (it names trio, which is not here)
 
 from ingestor.errors import FolderUnavailable
 from ingestor.mounts import file_system_of, is_silent
@@ -44,7 +46,7 @@ class Watching:
 
 
 class Watcher:
-    """Calls ``hint`` with the paths that something happened to, relative to the folder, and ``overflow`` when some were lost."""
+    """Calls ``hint`` with paths below the folder that something happened to, ``overflow`` when some were lost."""
 
     def __init__(
         self,
@@ -93,16 +95,16 @@ class Watcher:
         if self._way == "events":
             return None
         if self._misses > MISSES_ALLOWED:
-            return "Changes in this folder make no file events here, so it is looked at again and again instead."
+            return "Changes in this folder make no file events here, so it is looked at again and again."
         kind = file_system_of(self._folder)
         if is_silent(kind):
-            return f"The folder is on a {kind} mount, which tells of no changes, so it is looked at again and again instead."
+            return f"The folder is on a {kind} mount, which tells of no changes, so it is looked at again and again."
         return None
 
     async def _events(self) -> str | None:
         """Follow events; gives nothing when they should be followed anew, or why not to."""
         self._stop.clear()
-        root = os.path.realpath(self._folder)
+        root = await asyncio.to_thread(os.path.realpath, self._folder)
         guard = asyncio.create_task(self._stop_when_replaced(root))
         try:
             events = awatch(
@@ -110,8 +112,6 @@ class Watcher:
                 watch_filter=None,
                 debounce=GATHER_MS,
                 step=STEP_MS,
-                rust_timeout=1000,
-                yield_on_timeout=True,
                 stop_event=self._stop,
                 recursive=True,
                 ignore_permission_denied=True,
@@ -136,25 +136,28 @@ class Watcher:
         if self._way == "events":
             raise error
         log.warning("no file events", extra={"error": str(error)})
-        if "limit" in str(error).lower() or error.errno in (24, 28):  # EMFILE, ENOSPC
+        if "limit" in str(error).lower() or error.errno in (errno.EMFILE, errno.ENOSPC):
             return (
                 "The limit of watched folders is reached (raise fs.inotify.max_user_watches), "
-                "so the folder is looked at again and again instead."
+                "so the folder is looked at again and again."
             )
-        return "File events are not to be had here, so the folder is looked at again and again instead."
+        return "File events are not to be had here, so the folder is looked at again and again."
 
     async def _stop_when_replaced(self, root: str) -> None:
         """A root that is another folder now, by a link or a mount, has to be watched anew."""
-        was = _identity(root)
-        while _identity(root) == was and os.path.realpath(self._folder) == root:
-            await asyncio.sleep(1.0)
+        was = await asyncio.to_thread(_identity, self._folder, root)
+        while await asyncio.to_thread(_identity, self._folder, root) == was:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(1.0):
+                    await self._stop.wait()
+                    return
         self._stop.set()
 
     async def _poll(self) -> None:
         """Look at the tree and hint at what differs from the last look; ends when events should be tried again."""
         self.begun.set()
         until = time.monotonic() + TRY_EVENTS_AGAIN_S
-        before: dict[str, Mark] | None = None
+        before: dict[str, Mark | None] | None = None
         while self._way == "polling" or time.monotonic() < until or self._misses > MISSES_ALLOWED:
             began = time.monotonic()
             try:
@@ -183,9 +186,10 @@ def _marks(found: Scan) -> dict[str, Mark | None]:
     return marks | {refusal.path: None for refusal in found.refusals}
 
 
-def _identity(root: str) -> tuple[int, int] | None:
+def _identity(folder: Path, root: str) -> tuple[int, int] | None:
+    """Which folder stands at the root; nothing when the watched path leads elsewhere now."""
     try:
         status = Path(root).stat()
     except OSError:
         return None
-    return status.st_dev, status.st_ino
+    return (status.st_dev, status.st_ino) if os.path.realpath(folder) == root else None
