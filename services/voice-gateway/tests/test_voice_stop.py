@@ -45,7 +45,7 @@ async def process(agent: FakeAgent, valkey_url: str, stop_s: str) -> AsyncGenera
         url = f"http://127.0.0.1:{port}"
         async with httpx.AsyncClient(base_url=url, trust_env=False, timeout=30) as http:
             async with asyncio.timeout(30):
-                while (await http.get("/health/ready")).status_code != 200:
+                while (await http.get("/health/ready")).status_code != 200:  # noqa: ASYNC110 - it is another process
                     await asyncio.sleep(0.02)
             yield running, Gateway(url, agent, http, lambda: pytest.fail("this gateway is another process"))
         if running.returncode is None:

@@ -25,10 +25,9 @@ def _strict(kind: Any) -> Any:
         return _strict(arguments[0])
     if origin in (typing.Union, types.UnionType):
         return typing.Union[tuple(_strict(argument) for argument in arguments)]  # noqa: UP007
-    if origin is list:
-        return list[_strict(arguments[0])]
-    if origin is dict:
-        return dict[_strict(arguments[0]), _strict(arguments[1])]
+    if origin in (list, dict):
+        container: Any = origin
+        return container[tuple(_strict(argument) for argument in arguments)]
     return kind
 
 
