@@ -80,6 +80,7 @@ class Worker:
         self._lanes: dict[bytes, deque[Delivery]] = {}
         self._ready: deque[bytes] = deque()
         self._runners: set[asyncio.Task[None]] = set()
+        self._running = 0
         self._stopping = False
         self._span_name = f"{conventions.PROCESS} {stream}"
         self._attributes: dict[str, str | int] = {
@@ -117,7 +118,8 @@ class Worker:
             return
         self._lanes[delivery.key] = deque((delivery,))
         self._ready.append(delivery.key)
-        if len(self._runners) < self._concurrency:
+        if self._running < self._concurrency:
+            self._running += 1
             runner = asyncio.create_task(self._run())
             self._runners.add(runner)
             runner.add_done_callback(self._runners.discard)
@@ -137,19 +139,22 @@ class Worker:
 
     async def _run(self) -> None:
         ready = self._ready
-        while ready and not self._stopping:
-            key = ready.popleft()
-            lane = self._lanes[key]
-            delivery = lane[0]
-            try:
-                await self._handle(delivery)
-            finally:
-                lane.popleft()
-                if lane:
-                    ready.append(key)
-                else:
-                    del self._lanes[key]
-                self._let_go(delivery)
+        try:
+            while ready and not self._stopping:
+                key = ready.popleft()
+                lane = self._lanes[key]
+                delivery = lane[0]
+                try:
+                    await self._handle(delivery)
+                finally:
+                    lane.popleft()
+                    if lane:
+                        ready.append(key)
+                    else:
+                        del self._lanes[key]
+                    self._let_go(delivery)
+        finally:
+            self._running -= 1
 
     def _let_go(self, delivery: Delivery) -> None:
         self.held -= 1
@@ -190,13 +195,15 @@ class Worker:
             except Reject as error:
                 fail(current, Reject)
                 await self._bury(delivery, event, str(error))
-            except Exception as error:
+            except (Exception, asyncio.CancelledError) as error:
                 fail(current, type(error))
-                await self._failed(delivery, event, error)
+                if self._stopping and isinstance(error, asyncio.CancelledError):
+                    raise
+                await self._failed(delivery, event, error)  # a handler's own cancellation is a failure like others
             else:
                 self._settling.done(delivery)
 
-    async def _failed(self, delivery: Delivery, event: Event, error: Exception) -> None:
+    async def _failed(self, delivery: Delivery, event: Event, error: BaseException) -> None:
         told = {"event_type": delivery.type.decode("latin-1"), "attempt": delivery.attempts}
         if delivery.attempts >= self._options.attempts:
             await self._bury(delivery, event, f"Failed {delivery.attempts} times, at last with {_where(error)}.")
