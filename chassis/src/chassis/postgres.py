@@ -72,8 +72,15 @@ async def open_pool(
         "application_name": f"talkdown-{schema}",
         "connect_timeout": 5,
     }
+    # Each connection is tried before it is given out: after a restart of the database none of the old ones serves.
     pool: Pool = AsyncConnectionPool(
-        conninfo, kwargs=kwargs, min_size=smallest, max_size=size, timeout=POOL_TIMEOUT_S, open=False
+        conninfo,
+        kwargs=kwargs,
+        min_size=smallest,
+        max_size=size,
+        timeout=POOL_TIMEOUT_S,
+        open=False,
+        check=AsyncConnectionPool.check_connection,
     )
     async with pool:
         if health is not None:
