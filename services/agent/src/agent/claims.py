@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 from uuid import UUID
 
+import psycopg
 from chassis.postgres import Connection, Pool
 from chassis.queries import Queries
 from contracts.frames import Sentence
@@ -18,6 +20,9 @@ from psycopg.types.json import Jsonb
 from agent.errors import TurnFailed
 
 SQL = Queries.of("agent")
+AGAIN_S = 0.1
+"""The pause before the end of a turn is stored again."""
+
 CancelReason = Literal["stopped", "interrupted"]
 
 
@@ -83,11 +88,14 @@ class Claims:
         return rows[0]["cancel_reason"] if rows else None
 
     async def complete(self, turn_id: UUID, answered: Answered) -> bool:
-        """Store an answer and end its turn as completed; false when it was cancelled, or is not ours any more."""
+        """Store an answer and end its turn as completed; false when it was cancelled, or is not ours any more.
+
+        A database that is gone is tried again without end: the caller bounds it.
+        """
         return await self._end(turn_id, "completed", None, answered, honour_cancel=True)
 
     async def end(self, turn_id: UUID, status: TurnStatus, failure: TurnFailed, answered: Answered | None) -> bool:
-        """End a turn without a complete answer; false when it is not ours any more."""
+        """End a turn without a complete answer, as patiently; false when it is not ours any more."""
         return await self._end(turn_id, status, failure, answered, honour_cancel=False)
 
     async def told(self, turn_id: UUID) -> None:
@@ -111,13 +119,22 @@ class Claims:
             "error_message": failure.message if failure else None,
             "honour_cancel": honour_cancel,
         }
-        async with self._pool.connection() as connection, connection.transaction():
-            ended = await connection.execute(SQL.end_turn, ending)
-            if await ended.fetchone() is None:
-                return False
-            if answered is not None:
-                await _store(connection, turn_id, answered)
-        return True
+        again = False
+        while True:
+            try:
+                async with self._pool.connection() as connection, connection.transaction():
+                    ended = await connection.execute(SQL.end_turn, ending)
+                    ours = await ended.fetchone() is not None
+                    if ours and answered is not None:
+                        await _store(connection, turn_id, answered)
+                    if ours or not again:
+                        return ours
+                # The connection was lost before; what was done then may have lasted all the same.
+                rows = await self._rows(SQL.ended_as, {"turn_id": turn_id, "worker": self.worker})
+                return bool(rows) and rows[0]["status"] == status
+            except psycopg.OperationalError:
+                again = True
+                await asyncio.sleep(AGAIN_S)
 
     async def _rows(self, query: bytes, parameters: dict[str, Any]) -> Sequence[dict[str, Any]]:
         async with self._pool.connection() as connection:

@@ -41,6 +41,10 @@ where turn_id = %(turn_id)s and worker = %(worker)s and status = 'running'
     and (not %(honour_cancel)s or cancel_reason is null)
 returning turn_id;
 
+-- name: ended_as
+-- How a turn of this worker stands: asked when it is not known whether its end was stored.
+select status from agent.turns where turn_id = %(turn_id)s and worker = %(worker)s;
+
 -- name: cancel_reason
 -- Why a running turn of this worker was cancelled, if it was; no row when the turn is not ours any more.
 select cancel_reason
