@@ -19,8 +19,8 @@ _PLACES: Final = 4
 class ScriptedEmbedder:
     """Hashes each lower-case word of letters and digits to four signed positions; no model, no waiting."""
 
-    dimensions: Final = 1536
-    fingerprint: Final = "scripted/hashed-words-1/1536"
+    dimensions: int = 1536
+    fingerprint: str = "scripted/hashed-words-1/1536"
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """Give one vector a text, in order."""
