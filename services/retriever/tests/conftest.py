@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 
 import pytest
 from chassis.postgres import Pool, migrate, open_pool
@@ -10,7 +10,7 @@ from pydantic import SecretStr
 from retriever.embedding import Embedder, ScriptedEmbedder
 from retriever.settings import Settings
 from retriever.tables import SCHEMA
-from retriever_house import MIGRATIONS, Retriever
+from retriever_house import MIGRATIONS, Retriever, Start
 
 
 @pytest.fixture
@@ -19,9 +19,6 @@ async def pool(postgres_url: str) -> AsyncIterator[Pool]:
     async with open_pool(SecretStr(postgres_url), schema=SCHEMA, size=12) as pool:
         await migrate(pool, SCHEMA, MIGRATIONS)
         yield pool
-
-
-Start = Callable[..., Awaitable[Retriever]]
 
 
 @pytest.fixture

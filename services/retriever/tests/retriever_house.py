@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from itertools import count
@@ -232,7 +232,6 @@ class Retriever:
                     break
                 except Exception as error:
                     if attempt == attempts:
-                        print("GAVE UP", repr(error))
                         await self.give_up(event, f"{type(error).__name__}: {error}")
 
     async def show(self, refresh: Refresh) -> RefreshReport:
@@ -259,6 +258,10 @@ class Retriever:
     def collector(self) -> Collector:
         """What clears away."""
         return Collector(self.pool, self.staging, self.announce, self.settings)
+
+
+Start = Callable[..., Awaitable[Retriever]]
+"""Starts one more retriever: ``await start()``, or with an embedder and settings of its own."""
 
 
 async def dump(pool: Pool) -> dict[str, Sequence[Any]]:

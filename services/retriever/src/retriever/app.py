@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, closing
 from functools import partial
 from importlib.resources import files
@@ -46,7 +46,7 @@ def create(settings: Settings) -> FastAPI:
     """The service as an app."""
 
     @asynccontextmanager
-    async def lifespan(app: FastAPI) -> AsyncIterator[State]:
+    async def lifespan(app: FastAPI) -> AsyncGenerator[State]:
         health = health_of(app)
         async with (
             open_pool(settings.postgres_url, schema=SCHEMA, health=health, size=16) as pool,

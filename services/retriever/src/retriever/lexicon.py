@@ -68,7 +68,7 @@ class Index(Protocol):
         """The best `k` keys and their scores, best first."""
         ...
 
-    def frequencies(self, query_terms: Collection[str]) -> Mapping[str, int]:
+    def frequencies(self, terms: Collection[str]) -> Mapping[str, int]:
         """In how many chunks each of these stems stands."""
         ...
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
 
 LONGEST_PAUSE_S = 0.5
@@ -19,7 +19,7 @@ class Precedence:
         self._none.set()
 
     @contextmanager
-    def question(self) -> Iterator[None]:
+    def question(self) -> Generator[None]:
         """Embed a question inside."""
         self._questions += 1
         self._none.clear()

@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -257,7 +257,7 @@ class Search:
             return await _seen(connection)
 
     @asynccontextmanager
-    async def _snapshot(self) -> AsyncIterator[tuple[Connection, Snapshot]]:
+    async def _snapshot(self) -> AsyncGenerator[tuple[Connection, Snapshot]]:
         async with self._pool.connection() as connection, connection.transaction():
             await connection.execute(SQL["one_snapshot"])
             yield connection, await _seen(connection)

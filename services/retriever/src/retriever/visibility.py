@@ -63,7 +63,7 @@ class PostgresVisibility:
 
     async def _step(self, refresh_id: UUID) -> Step | None:
         async with self.pool.connection() as connection, connection.transaction():
-            named = {"refresh_id": refresh_id, "limit": None}
+            named: dict[str, Any] = {"refresh_id": refresh_id, "limit": None}
             refresh = await _one(connection, SQL["lock_refresh"], named)
             if not refresh or refresh["status"] != "sealed":
                 return None
