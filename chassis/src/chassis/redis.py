@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from pydantic import SecretStr
-from redis.asyncio import ConnectionPool, Redis
+from redis.asyncio import BlockingConnectionPool, ConnectionPool, Redis
 from redis.asyncio.connection import AbstractConnection
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
@@ -36,8 +36,10 @@ def connect(url: str | SecretStr) -> Redis:
     Answers are bytes, in the second version of the protocol (streams come as lists). Close it with ``aclose()``.
     """
     address = url.get_secret_value() if isinstance(url, SecretStr) else url
-    pool: ConnectionPool = ConnectionPool.from_url(
+    # A burst of commands waits for a connection; a pool that raises instead would take it for a lost server.
+    pool: ConnectionPool = BlockingConnectionPool.from_url(
         address,
+        timeout=ANSWER_TIMEOUT_S,
         protocol=2,
         max_connections=MAX_CONNECTIONS,
         socket_connect_timeout=CONNECT_TIMEOUT_S,
