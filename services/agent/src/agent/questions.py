@@ -67,19 +67,15 @@ def _set(listed: str) -> frozenset[str]:
 _DIGIT: Final = re.compile(r"\d")
 _YEAR: Final = re.compile(r"\d{3,4}s?|\d{1,2}(?:st|nd|rd|th)?")
 _NUMBERS: Final = _set(
-
-        "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen twenty thirty"
-        " forty fifty sixty seventy eighty ninety hundred hundreds thousand thousands million millions billion trillion"
-        " half third quarter dozen once twice none zero first second"
-        " zwei drei vier fünf sechs sieben acht neun zehn elf zwölf zwanzig dreißig hundert tausend million millionen"
-
+    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen twenty thirty"
+    " forty fifty sixty seventy eighty ninety hundred hundreds thousand thousands million millions billion trillion"
+    " half third quarter dozen once twice none zero first second"
+    " zwei drei vier fünf sechs sieben acht neun zehn elf zwölf zwanzig dreißig hundert tausend million millionen"
 )
 _MONTHS: Final = _set(
-
-        "january february march april may june july august september october november december monday tuesday wednesday"
-        " thursday friday saturday sunday januar februar märz mai juni juli oktober dezember montag dienstag mittwoch"
-        " donnerstag freitag samstag sonntag"
-
+    "january february march april may june july august september october november december monday tuesday wednesday"
+    " thursday friday saturday sunday januar februar märz mai juni juli oktober dezember montag dienstag mittwoch"
+    " donnerstag freitag samstag sonntag"
 )
 _CHINESE_NUMBER: Final = re.compile("[一二三四五六七八九十百千万亿两零]")
 _REASONS: Final = re.compile(
