@@ -14,8 +14,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Protocol, Self
+from typing import Protocol
 from uuid import UUID
 
 from chassis.frames import FIRST_CURSOR, Frames, FramesLost, is_last, line
@@ -30,19 +29,20 @@ NDJSON_HEADERS = [
     (b"cache-control", b"no-store"),
     (b"x-accel-buffering", b"no"),
 ]
+PEEK_S = 0.1
+"""How long a reader waits for the first frames of a turn before its turn is looked up."""
 AGAIN_S = 0.2
 """Between two tries to read from a Redis that is gone."""
 
 
 class OpenFrames(Protocol):
-    """The frames of one turn, batch by batch; closed when it is left."""
+    """The frames of one turn, batch by batch, until it is closed."""
 
-    async def __aenter__(self) -> Self: ...
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None, /
-    ) -> None: ...
-    def __aiter__(self) -> Self: ...
     async def __anext__(self) -> Frames: ...
+
+    async def aclose(self) -> None:
+        """Read no more."""
+        ...
 
 
 class FrameSource(Protocol):
@@ -63,15 +63,46 @@ class Reading:
     heard_at: float = 0.0
     sending: bool = False
     """A slow reader is no silent turn: while a send waits for the socket, nothing is looked up."""
-    broken_at: float | None = None
-    """Since when Redis could not be read."""
+    is_broken: bool = False
+    """Redis has not answered for a while."""
+
+
+@dataclass(slots=True)
+class Opening:
+    """A turn that is being read, and what came of it first: nothing, when nothing came in a moment."""
+
+    reading: Reading
+    frames: OpenFrames
+    first: Frames
+
+
+async def opened(source: FrameSource, turn_id: UUID, after: str = FIRST_CURSOR, wait_s: float = PEEK_S) -> Opening:
+    """Begin to read a turn, and wait a moment for what is there already."""
+    reading, frames, first = (
+        Reading(turn_id, after, read_anything=after != FIRST_CURSOR),
+        source.read(turn_id, after),
+        [],
+    )
+    try:
+        if wait_s > 0:
+            first = await asyncio.wait_for(frames.__anext__(), wait_s)
+    except TimeoutError:
+        pass
+    except FramesLost:
+        reading.is_broken = True
+        await frames.aclose()
+        frames = source.read(turn_id, after)
+    except BaseException:
+        await frames.aclose()
+        raise
+    return Opening(reading, frames, first)
 
 
 class FrameResponse(Response):
-    """A response that follows a turn from ``reading.cursor`` to its end, however that comes."""
+    """A response that follows a turn to its end, however that comes."""
 
-    def __init__(self, reading: Reading, frames: FrameSource, watch: Watch) -> None:
-        self.reading, self.frames, self.watch = reading, frames, watch
+    def __init__(self, opening: Opening, source: FrameSource, watch: Watch) -> None:
+        self.reading, self.opening, self.source, self.watch = opening.reading, opening, source, watch
         self.status_code = 200
         self.background = None
 
@@ -101,22 +132,28 @@ class FrameResponse(Response):
 
     async def _pump(self, send: Send) -> None:
         reading, clock = self.reading, asyncio.get_running_loop().time
-        while True:
-            try:
-                async with self.frames.read(reading.turn_id, reading.cursor) as batches:
-                    async for batch in batches:
-                        reading.sending = True
-                        body = b"".join([line(cursor, frame) for cursor, frame in batch])
-                        await send({"type": "http.response.body", "body": body, "more_body": True})
-                        reading.sending, reading.broken_at = False, None
-                        reading.read_anything, reading.heard_at = True, clock()
-                        cursor, frame = batch[-1]
-                        reading.cursor = cursor.decode()
-                        if is_last(frame):
-                            return
-            except FramesLost:
-                reading.broken_at = reading.broken_at or clock()
-            await asyncio.sleep(AGAIN_S)
+        frames, batch = self.opening.frames, self.opening.first
+        try:
+            while True:
+                if batch:
+                    reading.sending = True
+                    body = b"".join([line(cursor, frame) for cursor, frame in batch])
+                    await send({"type": "http.response.body", "body": body, "more_body": True})
+                    reading.sending, reading.is_broken = False, False
+                    reading.read_anything, reading.heard_at = True, clock()
+                    cursor, frame = batch[-1]
+                    reading.cursor = cursor.decode()
+                    if is_last(frame):
+                        return
+                try:
+                    batch = await frames.__anext__()
+                except FramesLost:
+                    reading.is_broken, batch = True, []
+                    await frames.aclose()
+                    await asyncio.sleep(AGAIN_S)
+                    frames = self.source.read(reading.turn_id, reading.cursor)
+        finally:
+            await frames.aclose()
 
 
 async def _gone(receive: Receive) -> None:

@@ -16,8 +16,8 @@ from starlette.responses import Response
 
 from web.errors import BadRequest
 from web.replay import stored_lines
-from web.state import the
-from web.streams import NDJSON_HEADERS, FrameResponse, Reading
+from web.state import Web, the
+from web.streams import NDJSON_HEADERS, FrameResponse, opened
 
 CURSOR = re.compile(r"[0-9]{1,20}-[0-9]{1,20}")
 CURSOR_ADVICE = "The cursor must be one that a frame carried, such as 1700000000000-0; leave it out to start over."
@@ -49,7 +49,7 @@ async def ask(request: Request) -> Response:
     state = the(request)
     asked = question_of(await request.body())
     accepted = await state.behind.agent.accept(asked)
-    return FrameResponse(Reading(accepted.turn_id), state.frames, state.watch)
+    return FrameResponse(await opened(state.frames, accepted.turn_id, wait_s=0), state.frames, state.watch)
 
 
 @routes.get("/api/turns/{turn_id}/frames")
@@ -58,19 +58,30 @@ async def frames(request: Request, turn_id: UUID, after: str = FIRST_CURSOR) -> 
     if not CURSOR.fullmatch(after) or max(_order(after)) >= 2**64:
         raise BadRequest(CURSOR_ADVICE)
     state = the(request)
+    opening = await opened(state.frames, turn_id, after)
+    if not opening.first:
+        try:
+            if ended := await _ending(state, turn_id, after):
+                await opening.frames.aclose()
+                return _lines(ended)
+        except BaseException:
+            await opening.frames.aclose()
+            raise
+    return FrameResponse(opening, state.frames, state.watch)
+
+
+async def _ending(state: Web, turn_id: UUID, after: str) -> bytes | None:
+    """What is left of a turn that has nothing more to say: its last frame again, or the stored turn; else nothing."""
     try:
         newest = await state.redis.xrevrange(frames_key(turn_id), count=1)
     except (RedisError, OSError):
         newest = []
     if newest:
         cursor, fields = newest[0]
-        if is_last(fields[b"frame"]) and _order(cursor.decode()) <= _order(after):
-            return _lines(line(cursor, fields[b"frame"]))
-    else:
-        turn = await state.behind.agent.turn(turn_id)
-        if turn.status in ENDED:
-            return _lines(b"".join(stored_lines(turn)))
-    return FrameResponse(Reading(turn_id, after, read_anything=after != FIRST_CURSOR), state.frames, state.watch)
+        has_read_all = is_last(fields[b"frame"]) and _order(cursor.decode()) <= _order(after)
+        return line(cursor, fields[b"frame"]) if has_read_all else None
+    turn = await state.behind.agent.turn(turn_id)
+    return b"".join(stored_lines(turn)) if turn.status in ENDED else None
 
 
 @routes.post("/api/turns/{turn_id}/cancel")

@@ -4,6 +4,7 @@
 
     silent > 2 s --GET /turns/{id}--> ended          the stored turn, as frames (its stream was lost)
                                       heartbeat old  error: worker_lost
+                                      no frames      error: unavailable, when Redis has been gone for a while
                                       waiting        go on, until its deadline is long past
                                       unknown        error: not_found
                                       no agent       go on for 4 s, then error: unavailable
@@ -44,7 +45,7 @@ class Watched(Protocol):
     read_anything: bool
     heard_at: float
     sending: bool
-    broken_at: float | None
+    is_broken: bool
 
 
 class Watch:
@@ -78,17 +79,17 @@ class Watch:
                     if turn.status in ENDED and ended_before:
                         return stored_lines(turn, cursor=reader.cursor, whole=not reader.read_anything)
                     ended_before = turn.status in ENDED
-                    if lines := self._lost(turn, reader, clock()):
+                    if lines := self._lost(turn, reader):
                         return lines
             await asyncio.sleep(LOOK_EVERY_S)
 
-    def _lost(self, turn: Turn, reader: Watched, now: float) -> list[bytes] | None:
+    def _lost(self, turn: Turn, reader: Watched) -> list[bytes] | None:
         wall = datetime.now(UTC)
         if turn.status in ENDED:
             return None
         if turn.heartbeat_at is not None and (wall - turn.heartbeat_at).total_seconds() > self.lost_s:
             return [error_line("worker_lost", LOST, reader.cursor)]
-        if reader.broken_at is not None and now - reader.broken_at > self.lost_s - LOOK_EVERY_S:
+        if reader.is_broken:
             return [error_line("unavailable", UNWATCHED, reader.cursor)]
         if (wall - turn.asked_at).total_seconds() > OVERDUE_S:
             return [error_line("deadline", OVERDUE, reader.cursor)]
