@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 import httpx
@@ -16,7 +16,7 @@ client = httpx.AsyncClient(base_url=UPSTREAM, timeout=60, limits=httpx.Limits(ma
 
 
 @asynccontextmanager
-async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
     """Close the client at the end."""
     async with client:
         yield
@@ -29,7 +29,7 @@ app = FastAPI(lifespan=lifespan)
 async def turn(place: int) -> StreamingResponse:
     """Pass the frames of a turn on, line by line."""
 
-    async def lines() -> AsyncIterator[str]:
+    async def lines() -> AsyncGenerator[str]:
         async with client.stream("GET", f"/turns/{place}") as response:
             async for line in response.aiter_lines():
                 yield line + "\n"

@@ -23,7 +23,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -85,7 +85,7 @@ def cpu_of(pid: int) -> float:
 
 
 @contextmanager
-def process(*command: str, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
+def process(*command: str, **environment: str) -> Generator[subprocess.Popen[bytes]]:
     """A Python process of ours, ended with the block."""
     child = subprocess.Popen(
         [sys.executable, *command],

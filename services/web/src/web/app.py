@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import TypedDict
 
@@ -34,7 +34,7 @@ def create_app(settings: Settings) -> FastAPI:
     """The app of web, guard outermost."""
 
     @asynccontextmanager
-    async def lifespan(app: FastAPI) -> AsyncIterator[State]:
+    async def lifespan(app: FastAPI) -> AsyncGenerator[State]:
         health: Health = health_of(app)
         async with (
             open_redis(settings.redis_url, health=health) as redis,

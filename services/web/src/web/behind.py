@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from urllib.parse import quote
@@ -136,7 +136,7 @@ class Behind:
 
 
 @asynccontextmanager
-async def open_behind(settings: Settings) -> AsyncIterator[Behind]:
+async def open_behind(settings: Settings) -> AsyncGenerator[Behind]:
     """Clients for the services behind web, closed together."""
     async with AsyncExitStack() as stack:
         opened = [

@@ -51,8 +51,9 @@ class Ledger:
         return await asyncio.shield(self._asking)
 
     async def _join(self) -> Corpus:
-        files, manifest, *states = await asyncio.gather(
-            self._latest_files(), self._latest_manifest(), *(self._state(service) for service in self.behind.all)
+        (files, manifest), states = await asyncio.gather(
+            asyncio.gather(self._latest_files(), self._latest_manifest()),
+            asyncio.gather(*(self._state(service) for service in self.behind.all)),
         )
         notices = [text for text in (manifest, files) if text]
         if self._manifest is not None and self._manifest.notice:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TypeVar
+from typing import TypeVar, cast
 from uuid import UUID
 
 from chassis.frames import FIRST_CURSOR, is_last, line
@@ -11,6 +11,7 @@ from contracts.frames import frames_key
 from contracts.turns import ENDED, MAX_QUESTION_LENGTH, CancelRequested, Chat, Heard, TurnAsked
 from fastapi import APIRouter, Request
 from pydantic import ValidationError
+from redis.asyncio import Redis
 from redis.exceptions import RedisError
 from starlette.responses import Response
 
@@ -72,16 +73,23 @@ async def frames(request: Request, turn_id: UUID, after: str = FIRST_CURSOR) -> 
 
 async def _ending(state: Web, turn_id: UUID, after: str) -> bytes | None:
     """What is left of a turn that has nothing more to say: its last frame again, or the stored turn; else nothing."""
-    try:
-        newest = await state.redis.xrevrange(frames_key(turn_id), count=1)
-    except (RedisError, OSError):
-        newest = []
-    if newest:
-        cursor, fields = newest[0]
-        has_read_all = is_last(fields[b"frame"]) and _order(cursor.decode()) <= _order(after)
-        return line(cursor, fields[b"frame"]) if has_read_all else None
+    if newest := await _newest(state.redis, turn_id):
+        cursor, frame = newest
+        return line(cursor, frame) if is_last(frame) and _order(cursor.decode()) <= _order(after) else None
     turn = await state.behind.agent.turn(turn_id)
     return b"".join(stored_lines(turn)) if turn.status in ENDED else None
+
+
+async def _newest(redis: Redis, turn_id: UUID) -> tuple[bytes, bytes] | None:
+    """The newest frame of a turn and its cursor, if there are frames, and a Redis that has them."""
+    try:
+        entries = cast(
+            "list[tuple[bytes, dict[bytes, bytes]]]",
+            await redis.execute_command("XREVRANGE", frames_key(turn_id), "+", "-", "COUNT", 1),
+        )
+    except (RedisError, OSError):
+        return None
+    return (entries[0][0], entries[0][1][b"frame"]) if entries else None
 
 
 @routes.post("/api/turns/{turn_id}/cancel")
