@@ -188,7 +188,7 @@ def test_the_watchdog_ends_everything_when_the_supervisor_is_killed(tmp_path: Pa
         assert all(is_alive(pid) for pid in pids)
         supervisor.kill()
         supervisor.wait()
-        until_now(lambda: not any(is_alive(pid) for pid in pids))
+        until_now(lambda: not [pid for pid in pids if is_alive(pid)])
 
 
 def test_what_a_killed_run_and_its_watchdog_left_behind_is_ended_at_the_next_start(data: DataFolder) -> None:

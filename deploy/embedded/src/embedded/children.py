@@ -22,6 +22,7 @@ from typing import Literal
 from embedded import watchdog
 from embedded.errors import ServiceFailed
 from embedded.launch import Launch, last_words
+from embedded.spawning import Nursery
 
 FIRST_PAUSE_S = 0.1
 LONGEST_PAUSE_S = 10.0
@@ -79,7 +80,6 @@ class Child:
     name: str
     launch: Callable[[], Launch]
     stage: int
-    inherits: tuple[int, ...] = ()
     state: State = "starting"
     detail: str | None = None
     restarts: int = 0
@@ -89,11 +89,13 @@ class Child:
     stopping: bool = False
     _gone: asyncio.Event = field(default_factory=asyncio.Event)
     _how_to_stop: signal.Signals = signal.SIGTERM
+    _nursery: Nursery = field(default_factory=Nursery)
     _exit: int = 0
     _said_before: int = 0
 
-    async def keep(self, dog: Watchdog, changed: Callable[[], None]) -> None:
+    async def keep(self, dog: Watchdog, nursery: Nursery, changed: Callable[[], None]) -> None:
         """Run the program again and again until it is stopped; :class:`ServiceFailed` when it never comes up."""
+        self._nursery = nursery
         failures = 0
         while not self.stopping:
             launch = self.launch()
@@ -135,17 +137,7 @@ class Child:
         self._how_to_stop = launch.stop
         with launch.log.open("ab") as log:
             self._said_before = log.tell()
-            process = await asyncio.create_subprocess_exec(
-                *launch.command,
-                cwd=launch.folder,
-                env=dict(launch.environment),
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-                pass_fds=self.inherits,
-                preexec_fn=launch.become,
-            )
+            process = await self._nursery.spawn(launch, log)
         dog.started(process.pid, launch.stop, self.stage)
         self._gone.clear()
         self.pid, self.since = process.pid, time.time()
@@ -153,8 +145,7 @@ class Child:
             self.kill()
         changed()
         ended = asyncio.create_task(process.wait())
-        while not ended.done() and not await asyncio.to_thread(launch.ready, process.pid):
-            await asyncio.wait({ended}, timeout=POLL_S)
+        await _until_ready(launch, process.pid, ended)
         began = time.monotonic()
         if not ended.done():
             self.state, self.detail = "ready", None
@@ -172,6 +163,16 @@ class Child:
             return last_words(log, 1, self._said_before).removeprefix("talkdown: ")
         words = last_words(log, 5, self._said_before)
         return f"The {self.name} does not come up (it ended {_how(self._exit)}): {words}. See {log}."
+
+
+async def _until_ready(launch: Launch, pid: int, ended: asyncio.Task[int]) -> None:
+    """Ask whether it is ready until it is, or has ended."""
+    while not ended.done():
+        asking = asyncio.ensure_future(asyncio.to_thread(launch.ready, pid))
+        await asyncio.wait({asking, ended}, return_when=asyncio.FIRST_COMPLETED)
+        if asking.done() and asking.result():
+            return
+        await asyncio.wait({ended}, timeout=POLL_S)
 
 
 def _how(code: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import signal
 import subprocess
 import time
@@ -22,7 +23,8 @@ class Launch:
     """One program: its command line, its environment, where its output goes, and when it is ready to serve.
 
     ``ready`` is asked again and again with the process's id; ``become`` runs in the child before the program does.
-    ``stop`` is the signal that asks it to end in good order.
+    ``stop`` is the signal that asks it to end in good order. ``listening`` is a socket that it inherits, and ``module``
+    the Python module that the command line runs, where it does.
     """
 
     name: str
@@ -33,6 +35,8 @@ class Launch:
     ready: Callable[[int], bool]
     become: Callable[[], None] | None = None
     stop: signal.Signals = signal.SIGTERM
+    listening: int | None = None
+    module: str | None = None
 
 
 def start(launch: Launch, timeout_s: float = START_TIMEOUT_S) -> subprocess.Popen[bytes]:
@@ -79,7 +83,16 @@ def last_words(log: Path, lines: int = 5, since: int = 0) -> str:
         text = log.read_bytes()[since:].decode(errors="replace")
     except OSError as error:
         return f"its log cannot be read ({error.strerror})"
-    return " | ".join(line.strip() for line in text.strip().splitlines()[-lines:]) or "it said nothing"
+    return " | ".join(_readable(line) for line in text.strip().splitlines()[-lines:]) or "it said nothing"
+
+
+def _readable(line: str) -> str:
+    """A line of a structured log as its message, and where the error was; any other line as it is."""
+    try:
+        said = json.loads(line)
+        return " ".join((str(said["message"]), *(str(place) for place in said.get("at", ())[-1:])))
+    except (ValueError, TypeError, KeyError):
+        return line.strip()
 
 
 def start_on_free_port(launch_on: Callable[[int], Launch], attempts: int = 5) -> tuple[subprocess.Popen[bytes], int]:

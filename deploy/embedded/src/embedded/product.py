@@ -245,11 +245,15 @@ def environment_in(place: Path, **more: str) -> dict[str, str]:
 
 
 def start(
-    folder: Path, data: Path, environment: Mapping[str, str], arguments: Sequence[str] = (), ready_s: float = START_S
+    folder: Path,
+    data: Path,
+    environment: Mapping[str, str],
+    arguments: Sequence[str] = (),
+    prefix: Sequence[str] = (),
 ) -> Product:
-    """Start ``talkdown up`` on a free port and wait until it says that it is ready."""
+    """Start ``talkdown up`` on a free port, through another command if one is given, and wait until it is ready."""
     process = subprocess.Popen(
-        command("up", str(folder), "--port", "0", "--data", str(data), *arguments),
+        [*prefix, *command("up", str(folder), "--port", "0", "--data", str(data), *arguments)],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -257,7 +261,7 @@ def start(
         start_new_session=True,
     )
     product = Product(process, folder, data, environment)
-    last = time.monotonic() + ready_s
+    last = time.monotonic() + START_S
     while not ((run := DataFolder(data).read_run()) and run.ready and run.pid == process.pid):
         if process.poll() is not None or time.monotonic() > last:
             product.stop(signal.SIGTERM)
@@ -268,10 +272,14 @@ def start(
 
 @contextmanager
 def running(
-    folder: Path, data: Path, environment: Mapping[str, str] | None = None, arguments: Sequence[str] = ()
+    folder: Path,
+    data: Path,
+    environment: Mapping[str, str] | None = None,
+    arguments: Sequence[str] = (),
+    prefix: Sequence[str] = (),
 ) -> Generator[Product]:
     """The product on a folder, for as long as the context lasts."""
-    product = start(folder, data, environment or environment_in(data.parent), arguments)
+    product = start(folder, data, environment or environment_in(data.parent), arguments, prefix)
     try:
         yield product
     finally:

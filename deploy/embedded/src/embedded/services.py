@@ -1,4 +1,4 @@
-"""The five services, as the embedded run starts them: each ``python -m NAME`` on a socket that it inherits.
+"""The five services, as the embedded run starts them: each as ``python -m NAME``, on a socket that it inherits.
 
 ::
 
@@ -93,9 +93,11 @@ def service(name: str, places: Places, told: Mapping[str, str], data: DataFolder
             folder=data.path / "services",
             log=data.logs / f"{name}.log",
             ready=lambda _pid: is_ready(port),
+            listening=number,
+            module=MODULES[name],
         )
 
-    return Child(name, launch, STAGE[name], inherits=(number,))
+    return Child(name, launch, STAGE[name])
 
 
 def is_ready(port: int) -> bool:

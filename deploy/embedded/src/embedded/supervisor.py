@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from embedded.children import Child, Watchdog
 from embedded.data import DataFolder
 from embedded.logs import keep_bounded
+from embedded.spawning import Nursery, bury_strangers
 
 T = TypeVar("T")
 
@@ -20,12 +21,15 @@ class Supervisor:
         self.children: list[Child] = []
         self._data, self._changed = data, changed
         self._dog = Watchdog()
+        self._nursery = Nursery()
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._beside: set[asyncio.Task[Any]] = set()
 
     async def __aenter__(self) -> Supervisor:
         """Start the watchdog first, so that nothing is ever without it."""
         await self._dog.start()
+        await self._nursery.start()
+        self.beside(bury_strangers())
         self.beside(keep_bounded((self._data.logs, self._data.path)))
         return self
 
@@ -37,13 +41,14 @@ class Supervisor:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        await self._nursery.stop()
         await self._dog.stop()
 
     def start(self, *children: Child) -> None:
         """Start children and keep them running."""
         for child in children:
             self.children.append(child)
-            self._tasks[child.name] = asyncio.create_task(child.keep(self._dog, self._changed))
+            self._tasks[child.name] = asyncio.create_task(child.keep(self._dog, self._nursery, self._changed))
 
     def beside(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         """Do something else for as long as the children run; it is cancelled with them."""
