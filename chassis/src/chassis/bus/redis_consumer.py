@@ -27,8 +27,8 @@ from chassis.redis import ANSWER_TIMEOUT_S, LOST, Line, Pauses
 log = logging.getLogger(__name__)
 
 PENDING_PAGE = 100
-SUSPECT_AFTER = 2
-"""An event that was begun this often without an end is taken up alone, so that one that kills its process is found out."""
+SUSPECT_AFTER = 1
+"""An event that was left behind more often than this is taken up alone, so that one that kills its process is found out."""
 MAX_COUNT = 32
 LOST_PART = "A part of the event did not come; it was published in several because of its size."
 

@@ -30,6 +30,9 @@ from chassis.telemetry import CONSUMER, fail, span
 
 log = logging.getLogger(__name__)
 
+NEVER_FINISHED = 3
+"""So often an event is begun at least before it is suspected of ending the process: others end with it once or twice."""
+
 
 class Settling(Protocol):
     """How an adapter lets go of what it received."""
@@ -176,7 +179,7 @@ class Worker:
             await self._bury(delivery, None, delivery.verdict)
             return
         attempts = delivery.attempts
-        if attempts > self._options.attempts:
+        if attempts > max(self._options.attempts, NEVER_FINISHED):
             reason = f"It was begun {attempts - 1} times and never finished; perhaps it ends the process."
             await self._bury(delivery, None, reason)
             return
