@@ -32,6 +32,7 @@ from contracts.search import SearchResult, Source
 
 from embedded.data import DataFolder, Run
 from embedded.instances import Instance
+from embedded.launch import ends_with_parent
 from embedded.postgres import Postgres
 from embedded.valkey import Valkey
 
@@ -259,6 +260,7 @@ def start(
         text=True,
         env=dict(environment),
         start_new_session=True,
+        preexec_fn=ends_with_parent(signal.SIGTERM),
     )
     product = Product(process, folder, data, environment)
     last = time.monotonic() + START_S
