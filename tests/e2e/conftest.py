@@ -1,0 +1,111 @@
+"""A real Chromium on the running product.
+
+Each test has a browser context of its own, and fails when the page logged an error or broke its policy. Pictures
+go to ``tests/artifacts/``.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from embedded.product import Product
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+
+ARTIFACTS = Path(__file__).parents[1] / "artifacts"
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
+FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--use-fake-device-for-media-stream",
+    "--use-fake-ui-for-media-stream",
+)
+expect.set_options(timeout=15_000)
+
+
+# One browser a module: while the synchronous Playwright lives, no test of asyncio can run in this process.
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """The system's Chromium, or Playwright's own where one was installed."""
+    path = next((found for name in CHROMIUM if (found := shutil.which(name))), None)
+    with sync_playwright() as playwright:
+        if path is None and not Path(playwright.chromium.executable_path).exists():
+            sentence = "There is no Chromium: apt-get install chromium, or .venv/bin/playwright install chromium."
+            if os.environ.get("CI"):
+                pytest.fail(sentence, pytrace=False)
+            pytest.skip(sentence)
+        launched = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
+        yield launched
+        launched.close()
+
+
+@dataclass
+class Window:
+    """A page of the product, in a context of its own."""
+
+    page: Page
+    product: Product
+    context: BrowserContext
+    faults: list[str] = field(default_factory=list[str])
+    tolerated: tuple[str, ...] = ()
+
+    def open(self) -> Window:
+        """Open the page and wait until it has seen the folder."""
+        self.page.goto(self.product.url)
+        expect(self.page.locator("#state-words")).to_contain_text("note")
+        return self
+
+    def ask(self, question: str) -> None:
+        """Type a question and press Enter."""
+        self.page.get_by_label("Your question").fill(question)
+        self.page.keyboard.press("Enter")
+
+    def answered(self, question: str) -> Any:
+        """Ask, and wait for the end of its answer; the turn."""
+        count = self.page.locator(".turn").count()
+        self.ask(question)
+        turn = self.page.locator(".turn").nth(count)
+        expect(turn).to_have_attribute("data-stage", "done")
+        return turn
+
+    def picture(self, name: str) -> None:
+        """Keep a picture of what is seen."""
+        ARTIFACTS.mkdir(parents=True, exist_ok=True)
+        self.page.screenshot(path=ARTIFACTS / f"{name}.png")
+
+
+Opens = Callable[..., Window]
+
+
+@pytest.fixture
+def opens(browser: Browser, product: Product) -> Generator[Opens]:
+    """Opens windows; options are those of a browser context, ``script`` runs in the page before its own."""
+    windows: list[Window] = []
+
+    def open_window(*, script: str | None = None, tolerated: tuple[str, ...] = (), **options: Any) -> Window:
+        context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})
+        if script is not None:
+            context.add_init_script(script)
+        page = context.new_page()
+        window = Window(page, product, context, tolerated=tolerated)
+        page.on("pageerror", lambda error: window.faults.append(str(error)))
+        page.on("console", lambda said: window.faults.append(said.text) if said.type == "error" else None)
+        windows.append(window)
+        return window.open()
+
+    yield open_window
+    for window in windows:
+        window.context.close()
+    for window in windows:
+        unexpected = [fault for fault in window.faults if not any(word in fault for word in window.tolerated)]
+        assert unexpected == [], "the page logged errors"
