@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import datetime as dt
 import socket
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections import Counter
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,6 +42,13 @@ async def until(condition: Callable[[], object], *, within_s: float = WITHIN_S) 
     async with asyncio.timeout(within_s):
         while not condition():  # noqa: ASYNC110 - much becomes true here without an event
             await asyncio.sleep(0.005)
+
+
+async def eventually(condition: Callable[[], Awaitable[object]], *, within_s: float = WITHIN_S) -> None:
+    """Wait for a condition that has to be asked for, with a bound."""
+    async with asyncio.timeout(within_s):
+        while not await condition():  # noqa: ASYNC110 - it is asked of another process
+            await asyncio.sleep(0.02)
 
 
 @dataclass
@@ -148,11 +156,9 @@ class FakeRetriever:
         refresh = self.refreshes[refresh_id]
         if not refresh.seal or refresh.report or any(one.path not in refresh.staged for one in refresh.seal.documents):
             return
-        counts = {"added": 0, "changed": 0, "deleted": 0}
+        became: Counter[str | None] = Counter()
         for one in refresh.seal.documents:
-            became = self._take(one, refresh.staged[one.path])
-            if became:
-                counts[became] += 1
+            became[self._take(one, refresh.staged[one.path])] += 1
         self.filled = self.filled or refresh.seal.scope == "tree"
         self.version += 1
         refresh.report = RefreshReport(
@@ -162,7 +168,9 @@ class FakeRetriever:
             started_at=refresh.seal.started_at,
             finished_at=dt.datetime.now(dt.UTC),
             duration_ms=0,
-            **counts,
+            added=became["added"],
+            changed=became["changed"],
+            deleted=became["deleted"],
         )
         self.reports.append(refresh.report)
         if not self.mute:
@@ -241,7 +249,7 @@ class FakeRetriever:
 
 
 @asynccontextmanager
-async def serving(app: FastAPI) -> AsyncIterator[str]:
+async def serving(app: FastAPI) -> AsyncGenerator[str]:
     """Serve an app on a free port of this machine; gives its address."""
     bound = socket.socket()
     bound.bind(("127.0.0.1", 0))
@@ -282,7 +290,7 @@ class House:
 
 
 @asynccontextmanager
-async def retriever_of(bus: Bus) -> AsyncIterator[tuple[FakeRetriever, str]]:
+async def retriever_of(bus: Bus) -> AsyncGenerator[tuple[FakeRetriever, str]]:
     """A fake retriever that consumes and serves; gives it and its address."""
     retriever = FakeRetriever(bus)
     consuming = asyncio.create_task(retriever.run())
@@ -294,7 +302,7 @@ async def retriever_of(bus: Bus) -> AsyncIterator[tuple[FakeRetriever, str]]:
 
 
 @asynccontextmanager
-async def house(folder: Path, *, work: bool = True, **settings: object) -> AsyncIterator[House]:
+async def house(folder: Path, *, work: bool = True, **settings: object) -> AsyncGenerator[House]:
     """The ingestor over a memory bus; without ``work`` nothing runs by itself but what hears events."""
     bus = NotingBus()
     async with retriever_of(bus) as (retriever, address), open_client(address, "retriever") as client:
@@ -306,7 +314,9 @@ async def house(folder: Path, *, work: bool = True, **settings: object) -> Async
             idle.close()
         tasks = [asyncio.create_task(one) for one in running]
         try:
-            if work:
+            if not work:
+                parts.watcher.begun.set()
+            else:
                 await until(parts.watcher.begun.is_set)
                 await until(lambda: retriever.filled)
             yield House(folder, bus, retriever, parts, health)

@@ -53,7 +53,7 @@ def assemble(settings: Settings, bus: Bus, index: Index, health: Health) -> Part
     watcher = Watcher(
         folder, saves.hint, saves.reconcile.set, way=settings.watching, poll_every_s=settings.poll_every_s
     )
-    keeping = Keeping(refreshing, health, saves.reconcile, settings.reconcile_every_s)
+    keeping = Keeping(refreshing, health, saves.reconcile, settings.reconcile_every_s, watched=watcher.begun)
     outcomes.on_failure, refreshing.on_untold = keeping.failed, watcher.missed
     hears: Handlers = {RefreshFinished: outcomes.finished, DocumentRejected: outcomes.rejected}
     work = (watcher.run(), saves.follow(), keeping.run(), bus.consume("documents", "ingestor", hears))

@@ -21,17 +21,27 @@ log = logging.getLogger(__name__)
 FIRST_PAUSE_S = 0.1
 LONGEST_PAUSE_S = 60.0
 LONGEST_START_PAUSE_S = 2.0
+WATCHED_WITHIN_S = 5.0
 FIRST = "first refresh"
 
 
 class Keeping:
     """Runs the comparisons and says in the health what the first one waits for."""
 
-    def __init__(self, refreshing: Refreshing, health: Health, reconcile: asyncio.Event, every_s: float) -> None:
+    def __init__(
+        self,
+        refreshing: Refreshing,
+        health: Health,
+        reconcile: asyncio.Event,
+        every_s: float,
+        *,
+        watched: asyncio.Event,
+    ) -> None:
         self._refreshing = refreshing
         self._health = health
         self._reconcile = reconcile
         self._every_s = every_s
+        self._watched = watched
         self._failures = 0
         self.corpus: CorpusState = "building"
         health.corpus = lambda: self.corpus
@@ -40,6 +50,10 @@ class Keeping:
         """Compare until cancelled; pauses grow while comparisons fail."""
         self._health.waits(FIRST, "the folder is being compared with the index for the first time")
         waiting = asyncio.create_task(self._ready_when_compared())
+        # What changes between a look at the folder and the beginning of watching would be seen by neither.
+        with suppress(TimeoutError):
+            async with asyncio.timeout(WATCHED_WITHIN_S):
+                await self._watched.wait()
         try:
             while True:
                 self._reconcile.clear()

@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 Way = Literal["auto", "events", "polling"]
 
 # watchfiles gathers events until none has come for a step: the step is what it adds to a save's way.
-STEP_MS: Final = 10
+STEP_MS: Final = 5
 GATHER_MS: Final = 50
 TRY_EVENTS_AGAIN_S: Final = 60.0
 # Looking at the tree may take this share of one core's time.
@@ -77,7 +77,6 @@ class Watcher:
             if notice is not None:
                 self._say(Watching("polling", notice or None))
                 await self._poll()
-            self._overflow()
 
     def missed(self, count: int) -> None:
         """A comparison found so many changes that no event had told of; after a second time events are not trusted."""
@@ -87,6 +86,12 @@ class Watcher:
         log.warning("changes came without events", extra={"documents": count})
         if self._misses > MISSES_ALLOWED:
             self._stop.set()
+
+    def _begin(self) -> None:
+        """From now on nothing is missed; what happened before, while another way of watching ended, may have been."""
+        if self.begun.is_set():
+            self._overflow()
+        self.begun.set()
 
     def _why_poll(self) -> str | None:
         """Nothing where events are expected; an empty sentence where polling was asked for."""
@@ -116,7 +121,7 @@ class Watcher:
                 recursive=True,
                 ignore_permission_denied=True,
             )
-            asyncio.get_running_loop().call_later(STEP_MS / 1000, self.begun.set)
+            asyncio.get_running_loop().call_later(STEP_MS / 1000, self._begin)
             async for changes in events:
                 if changes:
                     self._hint(self._paths(root, (path for _, path in changes)))
@@ -155,9 +160,8 @@ class Watcher:
 
     async def _poll(self) -> None:
         """Look at the tree and hint at what differs from the last look; ends when events should be tried again."""
-        self.begun.set()
         until = time.monotonic() + TRY_EVENTS_AGAIN_S
-        before: dict[str, Mark | None] | None = None
+        before: dict[str, Mark | str] | None = None
         while self._way == "polling" or time.monotonic() < until or self._misses > MISSES_ALLOWED:
             began = time.monotonic()
             try:
@@ -167,6 +171,8 @@ class Watcher:
             took = time.monotonic() - began
             if before is not None and marks is not None and marks != before:
                 self._hint([path for path in before.keys() | marks.keys() if before.get(path) != marks.get(path)])
+            if before is None:
+                self._begin()
             before = marks
             await asyncio.sleep(max(self._poll_every_s, took / POLLING_SHARE))
 
@@ -181,9 +187,9 @@ class Watcher:
         self.state = state
 
 
-def _marks(found: Scan) -> dict[str, Mark | None]:
-    marks: dict[str, Mark | None] = {place.path: place.mark for place in found.places}
-    return marks | {refusal.path: None for refusal in found.refusals}
+def _marks(found: Scan) -> dict[str, Mark | str]:
+    marks: dict[str, Mark | str] = {place.path: place.mark for place in found.places}
+    return marks | {refusal.path: refusal.reason for refusal in found.refusals}
 
 
 def _identity(folder: Path, root: str) -> tuple[int, int] | None:
