@@ -55,7 +55,7 @@ def front_matter_of(text: str) -> FrontMatter:
         title = _TITLE.search(source)
         properties = Properties(title=_text(title[1].strip().strip("\"'"))) if title else Properties()
         return FrontMatter(
-            block.end(), properties, f"its front matter is not valid YAML ({_where(error)}) and was passed over"
+            block.end(), properties, f"Its front matter is not valid YAML ({_where(error)}) and was passed over."
         )
     if not isinstance(said, dict):
         return bare

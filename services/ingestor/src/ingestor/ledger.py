@@ -128,13 +128,10 @@ class Ledger:
         then = time.monotonic() - older_than_s
         return {sent.refresh_id for sent in self.sent.values() if sent.at <= then}
 
-    def block(self, path: str, revision: int | None, reason: str) -> None:
-        """The index could not take a document: it is sent apart from others until it is taken or changes.
-
-        Without a ``revision`` it is the last that was sent.
-        """
+    def block(self, path: str, revision: int, reason: str) -> None:
+        """The index could not take a document: it is sent apart from others until it is taken or changes."""
         known = self._last_sent.get(path)
-        if known and revision in (None, known.revision):
+        if known and known.revision == revision:
             self.blocked[path] = (known.sha256, reason)
 
     def is_blocked(self, path: str, sha256: str) -> bool:

@@ -41,7 +41,9 @@ class Outcomes:
         report = event.report
         done = report.status == "finished"
         for rejected in report.rejected:
-            self._ledger.block(rejected.path, None, rejected.reason)
+            sent = self._ledger.sent.get(rejected.path)
+            if sent and sent.refresh_id == report.refresh_id:
+                self._ledger.block(rejected.path, sent.standing.revision, rejected.reason)
         concerned = self._ledger.settle(report.refresh_id, visible=done)
         self._progress.pop(report.refresh_id, None)
         if done:

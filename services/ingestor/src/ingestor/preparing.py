@@ -9,10 +9,11 @@ from uuid import UUID
 from contracts.events import DocumentChanged
 
 from ingestor.chunking import CHUNK_LENGTH, Cut, chunk_document, fingerprint
+from ingestor.frontmatter import front_matter_of
 from ingestor.reading import FILE_LIMIT, Reading, read
 from ingestor.scanning import Place, Refusal, Scan
 
-__all__ = ["Limits", "Prepared", "bounded", "event_of", "prepare", "read_all"]
+__all__ = ["Limits", "Noticed", "Prepared", "bounded", "event_of", "prepare", "read_all"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,14 @@ class Limits:
     def chunker(self) -> str:
         """The fingerprint of the chunker at this length."""
         return fingerprint(self.chunk)
+
+
+@dataclass(frozen=True, slots=True)
+class Noticed:
+    """A document that was read, and what is to be said of it."""
+
+    reading: Reading
+    notice: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +58,10 @@ def prepare(places: Iterable[Place], limits: Limits) -> list[Prepared | Refusal]
     return prepared
 
 
-def read_all(places: Iterable[Place], limits: Limits) -> list[Reading | Refusal]:
-    """Read documents, in their order, for their hashes alone."""
-    return [read(place, limits.file) for place in places]
+def read_all(places: Iterable[Place], limits: Limits) -> list[Noticed | Refusal]:
+    """Read documents, in their order, for their hashes and notices alone."""
+    taken = (read(place, limits.file) for place in places)
+    return [one if isinstance(one, Refusal) else Noticed(one, front_matter_of(one.text).notice) for one in taken]
 
 
 def bounded(scan: Scan, limits: Limits) -> Scan:

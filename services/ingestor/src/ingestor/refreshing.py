@@ -24,7 +24,6 @@ from ingestor.ledger import Ledger
 from ingestor.outcomes import Outcomes
 from ingestor.preparing import Limits, bounded, read_all
 from ingestor.publishing import Change, Publishing
-from ingestor.reading import Reading
 from ingestor.scanning import Place, Refusal, Scan, scan
 
 __all__ = ["Refreshing"]
@@ -84,7 +83,7 @@ class Refreshing:
     async def _compare(self, found: Scan, *, rebuild: bool) -> tuple[Change, list[Change]]:
         """What to send together; and apart from it, each alone, what the index could not take the last time."""
         change, apart = Change("tree"), list[Change]()
-        hashes, refusals = await self._hashes(found, rebuild=rebuild)
+        hashes, refusals, news = await self._hashes(found, rebuild=rebuild)
         found.refusals = refusals
         untold = 0
         for place in found.places:
@@ -97,7 +96,7 @@ class Refreshing:
                 apart.append(Change("paths", [(place, sha256)]))
             else:
                 change.places.append((place, sha256))
-                untold += self._is_untold(place)
+                untold += place.path in news and _is_old(place)
         there = set(hashes) | {refusal.path for refusal in refusals}
         change.gone = await self._gone(hashes, refusals)
         self._ledger.keep_only(there, ("",))
@@ -105,8 +104,10 @@ class Refreshing:
             self.on_untold(untold)
         return change, apart
 
-    async def _hashes(self, found: Scan, *, rebuild: bool) -> tuple[dict[str, str], list[Refusal]]:
+    async def _hashes(self, found: Scan, *, rebuild: bool) -> tuple[dict[str, str], list[Refusal], set[str]]:
+        """The hash of each document, what could not be read, and the paths whose content was never seen before."""
         hashes: dict[str, str] = {}
+        news: set[str] = set()
         refusals = list(found.refusals)
         unread: list[Place] = []
         for place in found.places:
@@ -117,13 +118,17 @@ class Refreshing:
                 unread.append(place)
         for start in range(0, len(unread), READ_AT_ONCE):
             for taken in await asyncio.to_thread(read_all, unread[start : start + READ_AT_ONCE], self._limits):
-                if isinstance(taken, Reading):
-                    hashes[taken.path] = taken.sha256
-                    self._ledger.note_reading(taken)
-                else:
+                if isinstance(taken, Refusal):
                     refusals.append(taken)
+                    continue
+                reading = taken.reading
+                hashes[reading.path] = reading.sha256
+                seen = self._ledger.seen.get(reading.path)
+                if seen is None or seen.sha256 != reading.sha256:
+                    news.add(reading.path)
+                self._ledger.note_reading(reading, taken.notice)
         self._ledger.note_refusals(refusals)
-        return hashes, refusals
+        return hashes, refusals, news
 
     def _is_current(self, path: str, sha256: str) -> bool:
         """Say whether the index holds this content, cut and embedded as configured, or was sent it."""
@@ -133,12 +138,6 @@ class Refreshing:
             and standing.sha256 == sha256
             and standing.chunker == self._limits.chunker
             and (standing.embedding == self._ledger.embedding or self._ledger.was_sent(path, self._ledger.embedding))
-        )
-
-    def _is_untold(self, place: Place) -> bool:
-        changed = max(place.mark.modified_ns, place.mark.changed_ns) / 1e9
-        return dt.datetime.now(dt.UTC).timestamp() - changed > UNTOLD_AFTER_S and not self._ledger.sent_standing(
-            place.path
         )
 
     async def _gone(self, there: Iterable[str], refusals: Iterable[Refusal]) -> list[str]:
@@ -198,9 +197,16 @@ class Refreshing:
                 "duration_ms": (ended - started).total_seconds() * 1000,
             }
         )
-        log.info(
+        log.log(
+            logging.INFO if whole.added or whole.changed or whole.deleted else logging.DEBUG,
             "the folder was compared with the index",
             extra=whole.model_dump(mode="json", exclude={"rejected", "started_at", "finished_at"})
             | {"rejected": len(whole.rejected)},
         )
         return whole
+
+
+def _is_old(place: Place) -> bool:
+    """Say whether a file changed so long ago that an event should have told of it."""
+    changed = max(place.mark.modified_ns, place.mark.changed_ns) / 1e9
+    return dt.datetime.now(dt.UTC).timestamp() - changed > UNTOLD_AFTER_S

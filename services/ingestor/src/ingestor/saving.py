@@ -99,7 +99,7 @@ class Saves:
         if folders := await asyncio.to_thread(self._folders, hints):
             self._look_again(folders)
         while True:
-            look = await asyncio.to_thread(self._look, hints)
+            look = await self._look(hints)
             if (look.gone or look.emptied) and not settled:
                 await asyncio.sleep(SETTLE_S)
                 settled = True
@@ -138,21 +138,21 @@ class Saves:
                 if isinstance(one, Refusal):
                     self._ledger.note_refusals([one])
                     continue
-                self._ledger.note_reading(one)
-                if self._is_new(one):
-                    hashed.append((place, one.sha256))
+                self._ledger.note_reading(one.reading, one.notice)
+                if self._is_new(one.reading):
+                    hashed.append((place, one.reading.sha256))
         if hashed:
             change = Change("paths", hashed)
             with _named_span(change, [place.path for place, _ in hashed]):
                 await self._publishing.bit_by_bit(change)
             log.info("saved", extra={"refresh_id": str(change.refresh_id), "documents": len(hashed)})
 
-    def _look(self, hints: set[str]) -> _Look:
+    async def _look(self, hints: set[str]) -> _Look:
         """See what stands there, and read and cut what may be new."""
-        found = bounded(scan(self._folder, hints), self._limits)
+        found = bounded(await asyncio.to_thread(scan, self._folder, hints), self._limits)
         unread = [place for place in found.places if self._ledger.hash_of(place) is None]
         many = unread if len(unread) > MANY_DOCUMENTS else []
-        taken = [] if many else prepare(unread, self._limits)
+        taken = [] if many else await asyncio.to_thread(prepare, unread, self._limits)
         refusals = found.refusals + [one for one in taken if isinstance(one, Refusal)]
         prepared = [one for one in taken if isinstance(one, Prepared)]
         refused = {one.path for one in refusals if not one.passing}
