@@ -227,6 +227,8 @@ class Search:
         began = time.perf_counter()
         asked.fingerprint, asked.vector, asked.notice = seen.fingerprint, None, None
         assert seen.fingerprint is not None
+        if not leg_weights(asked.language, seen.fingerprint)["vector"]:
+            return  # the model does not read this language
         try:
             async with asyncio.timeout(self._settings.question_timeout_s):
                 asked.vector = await self._questions.question(seen.fingerprint, asked.query)
