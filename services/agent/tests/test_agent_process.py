@@ -14,6 +14,7 @@ from agent_rig import frames_until, joined, types
 from contracts.frames import LAST_FRAMES, AnyFrame, Done, Error
 from contracts.turns import Chat, Turn
 from redis.asyncio import Redis
+from responses_server import Reply, error, function_call, response, responses_server, streamed
 
 SLOW = {"TALKDOWN_SCRIPTED_PACE": 4}
 
@@ -181,3 +182,44 @@ async def test_a_model_without_a_key_refuses_to_start_and_says_what_to_set(choic
     with pytest.raises(AssertionError, match="OPENAI_API_KEY"):
         async with agent_process("postgresql://nobody@127.0.0.1:9/x", "redis://127.0.0.1:9", "http://x", **choice):
             pass
+
+
+@pytest.mark.behaviour("T6", "T9", "E2")
+async def test_a_model_answers_over_real_sockets_in_two_rounds_with_its_tokens_counted(
+    postgres_url: str, valkey_url: str, redis: Redis, retriever: str
+) -> None:
+    called = response("completed", [function_call('{"query": "recovery code of the amber valve"}')])
+    async with responses_server() as model:
+        model.replies = [Reply(json=called), Reply(events=streamed("The code is ", "ORCHID-47.[2]", " It is purple."))]
+        settings = {"TALKDOWN_ANSWERS": "responses", "OPENAI_API_KEY": "sk-secret", "OPENAI_BASE_URL": model.base_url}
+        async with agent_process(postgres_url, valkey_url, retriever, **settings) as agent:
+            accepted = await agent.ask("And its code?")
+            frames = await ended(redis, accepted.turn_id)
+            done = frames[-1]
+            assert isinstance(done, Done), done
+            assert done.answer == joined(frames) == "The code is ORCHID-47.[2] It is purple."
+            turn = await agent.turn(accepted.turn_id)
+            agent.process.send_signal(signal.SIGTERM)
+            await agent.process.wait()
+    assert [sentence.verdict for sentence in turn.sentences] == ["supported", "unsupported"]
+    assert len(model.requests) == 2
+    logged = [json.loads(line) for line in agent.lines]
+    (end,) = [line for line in logged if line["message"] == "turn ended"]
+    assert (end["input_tokens"], end["output_tokens"]) == (22, 14)
+    assert "sk-secret" not in "\n".join(agent.lines)
+
+
+@pytest.mark.behaviour("T11", "T10")
+async def test_a_provider_that_refuses_is_one_plain_sentence_and_is_asked_once(
+    postgres_url: str, valkey_url: str, redis: Redis, retriever: str
+) -> None:
+    async with responses_server() as model:
+        model.replies = [Reply(429, json=error("rate_limit_exceeded"))]
+        settings = {"TALKDOWN_ANSWERS": "responses", "OPENAI_API_KEY": "sk-secret", "OPENAI_BASE_URL": model.base_url}
+        async with agent_process(postgres_url, valkey_url, retriever, **settings) as agent:
+            accepted = await agent.ask()
+            last = (await ended(redis, accepted.turn_id))[-1]
+    assert isinstance(last, Error)
+    assert last.code == "rate_limited"
+    assert len(model.requests) == 1
+    assert not [line for line in agent.lines if "sk-secret" in line or "quotes the notes" in line]

@@ -94,7 +94,7 @@ class Reception:
         return TurnAccepted(turn_id=turn_id, chat_id=asked.chat_id, trace_id=trace_id)
 
     async def _admit(self, connection: Connection, asked: TurnAsked) -> int:
-        """Hold the limits, open the chat, and say how many turns of it are before this one."""
+        """Hold the limits, and say how many turns of it are before this one."""
         await connection.execute(SQL.lock_admission)
         row = await (await connection.execute(SQL.count_active, {"chat_id": asked.chat_id})).fetchone()
         assert row is not None
@@ -104,7 +104,6 @@ class Reception:
             )
         if row["other_chats"] >= self.limits.active_chats:
             raise TooManyTurns("Too many people are asking at once; wait a moment and ask again.")
-        await connection.execute(SQL.open_chat, {"chat_id": asked.chat_id})
         return row["in_chat"]
 
     async def _hint(self, turn_id: UUID, chat_id: UUID) -> None:

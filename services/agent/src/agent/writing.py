@@ -5,11 +5,12 @@ Nothing here ends a turn: see :mod:`agent.running` for what is stored and for th
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import aclosing, nullcontext
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 from uuid import UUID
 
 from chassis.telemetry import span
@@ -31,7 +32,7 @@ from chassis import conventions
 class Frames(Protocol):
     """Where a turn's frames go."""
 
-    async def append(self, turn_id: UUID, *frames: AnyFrame) -> object:
+    def append(self, turn_id: UUID, *frames: AnyFrame) -> Coroutine[Any, Any, object]:
         """Append frames in this order; after a last one they live one more hour."""
         ...
 
@@ -98,11 +99,9 @@ async def write_answer(progress: Progress, desk: Desk) -> None:
             progress.count(piece.usage)
             progress.abstained = piece.abstained if piece.abstained is not None else progress.abstained
             if piece.text:
-                # The draft is what an interruption keeps, so it never holds text that no reader was given.
-                await put(desk.frames, turn.turn_id, Delta(text=piece.text))
+                await put(desk.frames, turn.turn_id, Delta(text=piece.text), *draft.add(piece.text))
                 if progress.first_delta_ms is None:
                     progress.first_delta_ms = progress.since_asked_ms()
-                await put(desk.frames, turn.turn_id, *draft.add(piece.text))
     if not draft.text.strip():
         raise ModelFailed("The model gave no answer; ask again.")
     await put(desk.frames, turn.turn_id, *draft.finish())
@@ -111,11 +110,18 @@ async def write_answer(progress: Progress, desk: Desk) -> None:
 
 
 async def put(frames: Frames, turn_id: UUID, *more: AnyFrame) -> None:
-    """Append frames; a Redis that is gone ends the turn, since nobody could tell which of them were read."""
+    """Append frames; a Redis that is gone ends the turn, since nobody could tell which of them were read.
+
+    Being cancelled meanwhile waits for the append: what an interruption keeps is exactly what readers were given.
+    """
     if not more:
         return
+    appending = asyncio.ensure_future(frames.append(turn_id, *more))
     try:
-        await frames.append(turn_id, *more)
+        await asyncio.shield(appending)
+    except asyncio.CancelledError:
+        await asyncio.gather(appending, return_exceptions=True)
+        raise
     except (RedisError, OSError, TimeoutError):
         raise FramesLost from None
 

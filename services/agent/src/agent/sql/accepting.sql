@@ -12,12 +12,9 @@ select
 from agent.turns
 where status in ('waiting', 'running');
 
--- name: open_chat
--- A chat is opened by its first question.
-insert into agent.chats (chat_id) values (%(chat_id)s) on conflict do nothing;
-
 -- name: store_question
--- The question, waiting; its deadline counts from now, the wait included.
+-- The question, waiting, in a chat that its first question opens; its deadline counts from now, the wait included.
+with opened as (insert into agent.chats (chat_id) values (%(chat_id)s) on conflict do nothing)
 insert into agent.turns (turn_id, chat_id, question, filter, prefetch_id, trace_id, traceparent, deadline_at)
 values (
     %(turn_id)s, %(chat_id)s, %(question)s, %(filter)s, %(prefetch_id)s, %(trace_id)s, %(traceparent)s,
