@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from contextlib import suppress
 from types import TracebackType
 from typing import Self
 from uuid import UUID
@@ -18,7 +17,7 @@ from contracts.frames import frames_key
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
-from chassis.redis import ANSWER_TIMEOUT_S, LOST, Line, Pauses
+from chassis.redis import ANSWER_TIMEOUT_S, LOST, Line, Pauses, end
 
 log = logging.getLogger(__name__)
 
@@ -193,11 +192,7 @@ class FrameHub:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        for task in (self._task, self._unblocking):
-            if task is not None:
-                task.cancel()
-                with suppress(asyncio.CancelledError):
-                    await task
+        await end(*(task for task in (self._task, self._unblocking) if task is not None))
         self._lose_readers()
 
     @property

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from pydantic import SecretStr
-from redis.asyncio import BlockingConnectionPool, ConnectionPool, Redis
+from redis.asyncio import BlockingConnectionPool, Connection, ConnectionPool, Redis
 from redis.asyncio.connection import AbstractConnection
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
@@ -30,6 +30,51 @@ MAX_CONNECTIONS = 64
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 1.0
 
 
+class Wire(Connection):
+    """A connection that writes without a task of its own.
+
+    The client's own way, ``asyncio.wait_for``, makes a task for each command, and before Python 3.12 it may swallow a
+    cancellation that comes at the wrong moment (https://github.com/python/cpython/issues/81839): then what was told to
+    stop goes on for ever.
+    """
+
+    async def send_packed_command(self, command: bytes | str | Iterable[bytes], check_health: bool = True) -> None:
+        """Connect where needed, and write a packed command."""
+        if not self.is_connected:
+            await self.connect_check_health(check_health=False)
+        if check_health:
+            await self.check_health()
+        writer = self._writer
+        if writer is None:
+            raise RedisConnectionError("the connection is closed")
+        packed = command.encode() if isinstance(command, str) else command
+        try:
+            async with asyncio.timeout(self.socket_timeout):
+                if isinstance(packed, bytes):
+                    writer.write(packed)
+                else:
+                    writer.writelines(packed)
+                await writer.drain()
+        except TimeoutError as error:
+            await self.disconnect(nowait=True)
+            raise RedisTimeoutError("Redis took nothing in time") from error
+        except OSError as error:
+            await self.disconnect(nowait=True)
+            raise RedisConnectionError("the connection broke while writing") from error
+        except BaseException:
+            await self.disconnect(nowait=True)  # half a command may have been written
+            raise
+
+
+async def end(*tasks: asyncio.Task[Any]) -> None:
+    """Cancel tasks and wait for their end, insisting where a cancellation was swallowed on its way."""
+    left = {task for task in tasks if not task.done()}
+    while left:
+        for task in left:
+            task.cancel()
+        _, left = await asyncio.wait(left, timeout=0.5)
+
+
 def connect(url: str | SecretStr) -> Redis:
     """A client on a pool of connections; it connects at its first command, and tries a broken connection once more.
 
@@ -40,6 +85,7 @@ def connect(url: str | SecretStr) -> Redis:
     pool: ConnectionPool = BlockingConnectionPool.from_url(
         address,
         timeout=ANSWER_TIMEOUT_S,
+        connection_class=Wire,
         protocol=2,
         max_connections=MAX_CONNECTIONS,
         socket_connect_timeout=CONNECT_TIMEOUT_S,
@@ -108,7 +154,9 @@ class Line:
         """Send a command and wait ``within`` seconds for its answer; an error answer is raised."""
         return (await self.ask_all([command], within=within))[0]
 
-    async def ask_all(self, commands: Sequence[Sequence[bytes | str | int]], *, within: float = ANSWER_TIMEOUT_S) -> list[Any]:
+    async def ask_all(
+        self, commands: Sequence[Sequence[bytes | str | int]], *, within: float = ANSWER_TIMEOUT_S
+    ) -> list[Any]:
         """Send commands together and wait ``within`` seconds for all answers; the first error answer is raised."""
         connection = self._connection
         try:

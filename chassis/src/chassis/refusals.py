@@ -13,8 +13,8 @@ from typing import Any
 from contracts.turns import Refusal
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from starlette.exceptions import HTTPException
 from opentelemetry.trace import get_current_span
+from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from chassis.http import Refused, Unreachable
@@ -67,7 +67,9 @@ async def refuse(
 def refusal(status: int, code: str, message: str, headers: Mapping[str, str] | None = None) -> Response:
     """A response whose body is a :class:`Refusal`."""
     body = Refusal(code=code, message=message).model_dump_json()
-    return Response(body, status, media_type="application/json", headers={"cache-control": "no-store", **(headers or {})})
+    return Response(
+        body, status, media_type="application/json", headers={"cache-control": "no-store", **(headers or {})}
+    )
 
 
 def sentence_of(faults: Sequence[Mapping[str, Any]]) -> str:

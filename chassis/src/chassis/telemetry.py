@@ -124,7 +124,9 @@ class span:  # noqa: N801 - it is used as a verb: with span("embed"): ...
         self.current.end()
 
 
-def start(name: str, attributes: Attributes | None = None, *, kind: SpanKind = INTERNAL, parent: str | None = None) -> Span:
+def start(
+    name: str, attributes: Attributes | None = None, *, kind: SpanKind = INTERNAL, parent: str | None = None
+) -> Span:
     """A span that does not become current: the caller ends it (for work that spans several tasks)."""
     return _Now.tracer.start_span(name, extracted(parent) if parent else None, kind, attributes)
 

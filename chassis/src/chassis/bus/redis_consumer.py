@@ -22,7 +22,7 @@ from chassis.bus.scripts import Scripts
 from chassis.bus.settling import RedisSettling
 from chassis.bus.wire import Assembler, delivery_of, stream_name
 from chassis.bus.worker import Worker
-from chassis.redis import ANSWER_TIMEOUT_S, LOST, Line, Pauses
+from chassis.redis import ANSWER_TIMEOUT_S, LOST, Line, Pauses, end
 
 log = logging.getLogger(__name__)
 
@@ -69,11 +69,11 @@ class RedisConsumer:
         """Consume until cancelled; then finish what runs, within the grace, and give up the leases."""
         acknowledging = asyncio.create_task(self._settling.acknowledge(), name=f"{self._group} acknowledges")
         try:
-            await self._serve()
+            await self._serve(acknowledging)
         finally:
             await self._end(acknowledging)
 
-    async def _serve(self) -> None:
+    async def _serve(self, acknowledging: asyncio.Task[None]) -> None:
         pauses = Pauses()
         while True:
             try:
@@ -81,6 +81,8 @@ class RedisConsumer:
                 async with Line(self._redis) as line:
                     self._leases.unclaimed |= self._leases.owned
                     while True:
+                        if acknowledging.done():
+                            acknowledging.result()  # what went wrong there ends this consumer too
                         await self._tend()
                         await self._read(line)
                         pauses.over()
@@ -160,7 +162,7 @@ class RedisConsumer:
         name, first, suspects = self._names[partition], "-", list[tuple[bytes, int]]()
         while True:
             page: list[Any] = await self._redis.execute_command(
-                "XPENDING", name, self._group, first, "+", PENDING_PAGE, **{"parse_detail": True}
+                "XPENDING", name, self._group, first, "+", PENDING_PAGE, parse_detail=True
             )
             rows = [(row["message_id"], int(row["times_delivered"])) for row in page]
             unknown = [row for row in rows if row[0] not in self._settling.held[partition]]
@@ -180,7 +182,7 @@ class RedisConsumer:
         counts = dict(rows)
         command = ("XCLAIM", self._names[partition], self._group, "owner", 0, *counts)
         taken = False
-        for place, fields in await self._redis.execute_command(*command, **{"parse_justid": False}):
+        for place, fields in await self._redis.execute_command(*command, parse_justid=False):
             flat = [part for pair in fields.items() for part in pair]
             taken = self._take(partition, place, flat, counts[place] + 1) or taken
         return taken
@@ -203,15 +205,11 @@ class RedisConsumer:
 
     async def _end(self, acknowledging: asyncio.Task[None]) -> None:
         beating = asyncio.create_task(self._leases.keep_beating())
-        for task in list(self._claims):
-            task.cancel()
         try:
+            await end(*self._claims)
             await self._worker.stop(self._options.grace_s)
         finally:
-            for task in (beating, acknowledging):
-                task.cancel()
-                with suppress(asyncio.CancelledError, RedisError, *LOST):
-                    await task
+            await end(beating, acknowledging)
             with suppress(RedisError, *LOST, TimeoutError):
                 async with asyncio.timeout(2):
                     await self._settling.finish()

@@ -88,7 +88,9 @@ def split(fields: Fields, part_bytes: int, largest_bytes: int) -> list[Fields]:
     if len(data) <= part_bytes:
         return [fields]
     if len(data) > largest_bytes:
-        raise EventTooLarge(f"An event of {len(data):,} bytes is larger than the {largest_bytes:,} that the bus carries.")
+        raise EventTooLarge(
+            f"An event of {len(data):,} bytes is larger than the {largest_bytes:,} that the bus carries."
+        )
     pieces = [data[begin : begin + part_bytes] for begin in range(0, len(data), part_bytes)]
     return [
         fields | {b"data": piece, b"part": b"%d/%d" % (number, len(pieces))} for number, piece in enumerate(pieces, 1)

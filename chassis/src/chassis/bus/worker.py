@@ -173,7 +173,9 @@ class Worker:
             if delivery.type:
                 self._settling.done(delivery)
             else:
-                await self._bury(delivery, None, "The entry holds no event: it has no type, or a part of it is malformed.")
+                await self._bury(
+                    delivery, None, "The entry holds no event: it has no type, or a part of it is malformed."
+                )
             return
         if delivery.verdict:
             await self._bury(delivery, None, delivery.verdict)

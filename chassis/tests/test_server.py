@@ -1,0 +1,202 @@
+"""The server of every service: health, refusals in sentences, limits, a graceful end (E3, T1, T11)."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from uuid import uuid4
+
+import httpx
+import pytest
+from chassis.background import background
+from chassis.server import health_of
+from chassis.settings import ServiceSettings
+from chassis_app import State, lifespan, make
+from contracts.health import Ready
+from contracts.turns import Refusal
+from fastapi import FastAPI
+
+
+@asynccontextmanager
+async def reached(app: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
+    """A client of an app that runs in this process."""
+    async with (
+        app.router.lifespan_context(app),
+        httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://sample") as client,
+    ):
+        yield client
+
+
+@pytest.fixture
+async def client() -> AsyncIterator[httpx.AsyncClient]:
+    async with reached(make(ServiceSettings())) as client:
+        yield client
+
+
+def said(response: httpx.Response) -> tuple[int, str, str]:
+    refusal = Refusal.model_validate_json(response.content)
+    return response.status_code, refusal.code, refusal.message
+
+
+async def test_requests_see_what_the_lifespan_gave(client: httpx.AsyncClient) -> None:
+    assert (await client.get("/word")).json() == {"word": "amber"}
+
+
+@pytest.mark.behaviour("E3")
+async def test_a_service_says_that_it_lives_and_is_ready(client: httpx.AsyncClient) -> None:
+    await client.get("/word")
+    assert (await client.get("/health/live")).json() == {"service": "sample", "status": "live"}
+    ready = await client.get("/health/ready")
+    assert ready.status_code == 200
+    assert Ready.model_validate_json(ready.content).status == "ready"
+
+
+@pytest.mark.behaviour("E3")
+async def test_a_service_that_waits_says_for_what() -> None:
+    app = make(ServiceSettings())
+
+    async def gone() -> str | None:
+        return "PostgreSQL does not answer"
+
+    async def breaks() -> str | None:
+        raise RuntimeError("postgresql://me:secret@db")
+
+    async def hangs() -> str | None:
+        await asyncio.Event().wait()
+
+    async with reached(app) as client:
+        await client.get("/word")
+        health_of(app).check("postgres", gone)
+        health_of(app).check("bus", breaks)
+        health_of(app).check("model", hangs)
+        answer = await client.get("/health/ready")
+    ready = Ready.model_validate_json(answer.content)
+    assert (answer.status_code, ready.status) == (503, "waiting")
+    assert {waiting.on: waiting.why for waiting in ready.waits_for} == {
+        "postgres": "PostgreSQL does not answer",
+        "bus": "the check failed (RuntimeError)",
+        "model": "no answer within 1 s",
+    }
+    assert "secret" not in answer.text
+
+
+@pytest.mark.behaviour("E3")
+async def test_while_it_starts_a_service_answers_for_its_health_and_holds_requests(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    go_on = asyncio.Event()
+
+    @asynccontextmanager
+    async def slow(app: FastAPI) -> AsyncIterator[State]:
+        await go_on.wait()
+        async with lifespan(app) as state:
+            yield state
+
+    monkeypatch.setattr("chassis.gate.PATIENCE_S", 0.05)
+    async with reached(make(ServiceSettings(), around=slow)) as client:
+        ready = await client.get("/health/ready")
+        assert ready.status_code == 503
+        assert "the service is starting" in ready.text
+        status, code, message = said(await client.get("/word"))
+        assert (status, code) == (503, "unavailable")
+        assert message.startswith("The sample is starting")
+        monkeypatch.setattr("chassis.gate.PATIENCE_S", 30)
+        held = asyncio.create_task(client.get("/word"))
+        await asyncio.sleep(0)
+        go_on.set()
+        assert (await held).json() == {"word": "amber"}
+
+
+@pytest.mark.behaviour("T11")
+async def test_an_unknown_failure_is_one_sentence_that_tells_nothing_of_it(client: httpx.AsyncClient) -> None:
+    status, code, message = said(await client.get("/breaks"))
+    assert (status, code) == (500, "internal")
+    assert "secret" not in message
+
+
+async def test_a_refusal_keeps_its_code_its_sentence_and_its_wait(client: httpx.AsyncClient) -> None:
+    response = await client.get("/refuses")
+    assert said(response) == (429, "too_many_turns", "This chat has four questions already.")
+    assert response.headers["retry-after"] == "2"
+
+
+@pytest.mark.behaviour("T1")
+async def test_bodies_that_do_not_fit_are_refused_in_a_sentence_that_repeats_nothing(client: httpx.AsyncClient) -> None:
+    for body, expected in (
+        (b"{", "The body is not valid JSON."),
+        (b"", "The body is missing."),
+        (b"{}", "The field 'chat_id' is missing."),
+        (b'{"chat_id": "secret", "question": "?"}', "The field 'chat_id' is wrong: "),
+        (b"[1]", "The body is wrong: "),
+    ):
+        status, code, message = said(
+            await client.post("/ask", content=body, headers={"content-type": "application/json"})
+        )
+        assert (status, code) == (400, "invalid_request")
+        assert message.startswith(expected)
+        assert "secret" not in message
+
+
+@pytest.mark.behaviour("T1")
+async def test_a_body_over_the_limit_is_refused_whether_it_says_its_size_or_not(client: httpx.AsyncClient) -> None:
+    async def chunks() -> AsyncIterator[bytes]:
+        for _ in range(10):
+            yield b" " * 1000
+
+    headers = {"content-type": "application/json"}
+    for content in (b" " * 9000, chunks()):
+        status, code, message = said(await client.post("/ask", content=content, headers=headers))
+        assert (status, code) == (413, "too_large")
+        assert message == "The body is over 8,192 bytes; send a shorter one."
+    fits = f'{{"chat_id": "{uuid4()}", "question": "why?"}}'.encode().ljust(8192)
+    assert (await client.post("/ask", content=fits, headers=headers)).json() == {"question": "why?"}
+
+
+async def test_unknown_addresses_and_methods_are_refused_in_sentences(client: httpx.AsyncClient) -> None:
+    assert said(await client.get("/nowhere")) == (404, "not_found", "There is nothing at this address.")
+    assert said(await client.post("/word"))[:2] == (405, "method_not_allowed")
+
+
+@pytest.mark.behaviour("E3")
+async def test_work_in_the_background_ends_as_soon_as_the_service_begins_to_stop() -> None:
+    ended = asyncio.Event()
+
+    async def work() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    @asynccontextmanager
+    async def working(app: FastAPI) -> AsyncIterator[State]:
+        async with background(health_of(app), work()):
+            yield {"word": "busy"}
+
+    app = make(ServiceSettings(), around=working)
+    async with reached(app) as client:
+        await client.get("/word")
+        health_of(app).stopping.set()
+        async with asyncio.timeout(5):
+            await ended.wait()
+        assert (await client.get("/word")).json() == {"word": "busy"}
+
+
+async def test_work_that_fails_takes_the_service_with_it() -> None:
+    async def fails() -> None:
+        raise OSError("the disk is gone")
+
+    @asynccontextmanager
+    async def working(app: FastAPI) -> AsyncIterator[State]:
+        async with background(health_of(app), fails()):
+            yield {"word": "busy"}
+
+    app = make(ServiceSettings(), around=working)
+    with pytest.raises(ExceptionGroup):
+        async with reached(app):
+            async with asyncio.timeout(5):
+                await health_of(app).stopping.wait()
