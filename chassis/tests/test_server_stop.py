@@ -42,8 +42,12 @@ async def running(grace_s: float) -> AsyncIterator[Running]:
         bound.bind(("127.0.0.1", 0))
         bound.listen()
         process = await asyncio.create_subprocess_exec(
-            sys.executable, str(APP), str(bound.fileno()), str(grace_s),
-            pass_fds=[bound.fileno()], stdout=asyncio.subprocess.PIPE,
+            sys.executable,
+            str(APP),
+            str(bound.fileno()),
+            str(grace_s),
+            pass_fds=[bound.fileno()],
+            stdout=asyncio.subprocess.PIPE,
         )
         url = f"http://127.0.0.1:{bound.getsockname()[1]}"
     try:

@@ -100,6 +100,11 @@ class Reader:
         self._ahead = len(unseen) < len(batch)
         return unseen
 
+    @property
+    def waiting(self) -> int:
+        """How many batches are kept for it."""
+        return len(self._batches)
+
     def push(self, batch: Frames) -> None:
         """Take frames from the hub; a reader that is behind takes them from the stream itself."""
         if self._behind:

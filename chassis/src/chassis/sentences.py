@@ -16,7 +16,7 @@ _OPENERS: Final = "\"'“‘„‚«‹([{*_`「『（【《〈¿¡–—-"
 
 # Full stops of scripts without spaces end a sentence wherever they stand; those of the others need a space or the end.
 _ENDS: Final = re.compile(
-    rf"[。！？｡．]+[{re.escape(_CLOSERS)}]*|[.!?…؟۔।॥։።]+[{re.escape(_CLOSERS)}]*(?:\[\d+\])*(?=\s|$)"
+    rf"[。！？｡．]+[{re.escape(_CLOSERS)}]*(?:[ \t]?\[\d{{1,3}}\])*|[.!?…؟۔।॥։።]+[{re.escape(_CLOSERS)}]*(?:[ \t]?\[\d{{1,3}}\])*(?=\s|$)"
 )
 
 

@@ -1,0 +1,207 @@
+"""Traces and logs: connected over HTTP and the bus, without content, and harmless when the collector is gone (E2, T15)."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from uuid import uuid4
+
+import httpx
+import pytest
+from chassis import conventions, telemetry
+from chassis.bus import open_bus
+from chassis.http import ServiceClient
+from chassis.server import service
+from chassis.settings import ServiceSettings
+from contracts.events import TurnRequested
+from contracts.health import Live
+from fastapi import FastAPI
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.sdk.trace import ReadableSpan
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.trace import StatusCode
+
+
+@pytest.fixture(autouse=True)
+def quiet_after() -> Iterator[None]:
+    yield
+    telemetry.finish()
+    telemetry.setup("test", ServiceSettings(log_level="warning"))
+
+
+@pytest.fixture
+def spans() -> InMemorySpanExporter:
+    exporter = InMemorySpanExporter()
+    telemetry.setup("sample", ServiceSettings(), SimpleSpanProcessor(exporter))
+    return exporter
+
+
+def named(spans: InMemorySpanExporter) -> dict[str, ReadableSpan]:
+    return {span.name: span for span in spans.get_finished_spans()}
+
+
+class Collector(ThreadingHTTPServer):
+    """Takes OTLP over HTTP and keeps what it is sent."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Take)
+        self.names: list[str] = []
+        self.services: set[str] = set()
+
+
+class _Take(BaseHTTPRequestHandler):
+    def do_POST(self) -> None:
+        assert isinstance(self.server, Collector)
+        body = self.rfile.read(int(self.headers["content-length"]))
+        request = ExportTraceServiceRequest.FromString(body)
+        for resource in request.resource_spans:
+            for attribute in resource.resource.attributes:
+                if attribute.key == "service.name":
+                    self.server.services.add(attribute.value.string_value)
+            for scope in resource.scope_spans:
+                self.server.names += [span.name for span in scope.spans]
+        self.send_response(200)
+        self.send_header("content-length", "0")
+        self.end_headers()
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name is the parent's
+        pass
+
+
+@pytest.mark.behaviour("E2")
+async def test_one_trace_goes_over_http_and_the_bus(spans: InMemorySpanExporter) -> None:
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[dict[str, object]]:
+        yield {}
+
+    handled = asyncio.Event()
+
+    async def handle(event: TurnRequested) -> None:
+        with telemetry.span("answer"):
+            handled.set()
+
+    async with open_bus("memory://", service="sample") as bus:
+        app = service("sample", lifespan, ServiceSettings())
+
+        async def publish() -> Live:
+            await bus.publish(TurnRequested(turn_id=uuid4(), chat_id=uuid4()))
+            return Live(service="sample")
+
+        app.add_api_route("/turns/{name}", publish, methods=["POST"])
+        consuming = asyncio.create_task(bus.consume("turns", "agents", {TurnRequested: handle}))
+        async with (
+            app.router.lifespan_context(app),
+            httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://agent:80") as raw,
+        ):
+            with telemetry.span("question") as question:
+                trace = question.get_span_context().trace_id
+                assert telemetry.trace_id() == f"{trace:032x}"
+                await ServiceClient(raw, "agent").post("/turns/one", Live)
+            async with asyncio.timeout(10):
+                await handled.wait()
+        consuming.cancel()
+        await asyncio.gather(consuming, return_exceptions=True)
+    finished = named(spans)
+    chain = ["question", "POST agent", "POST /turns/{name}", "send turns", "process turns", "answer"]
+    assert set(finished) == set(chain)
+    for parent, child in zip(chain, chain[1:], strict=False):
+        above, below = finished[parent].context, finished[child].parent
+        assert above is not None
+        assert below is not None
+        assert (below.trace_id, below.span_id) == (trace, above.span_id)
+    attributes = finished["process turns"].attributes
+    assert attributes is not None
+    assert attributes[conventions.MESSAGING_SYSTEM] == "memory"
+    assert attributes[conventions.MESSAGING_DESTINATION] == "turns"
+    assert attributes[conventions.MESSAGING_GROUP] == "agents"
+
+
+def test_of_an_error_a_span_knows_the_type_alone(spans: InMemorySpanExporter) -> None:
+    with pytest.raises(ValueError, match="secret"), telemetry.span("embed"):
+        raise ValueError("a secret")
+    span = named(spans)["embed"]
+    assert span.status.status_code is StatusCode.ERROR
+    assert span.attributes == {conventions.ERROR_TYPE: "ValueError"}
+    assert span.events == ()
+    assert "secret" not in span.to_json()
+
+
+def test_a_traceparent_that_is_none_begins_a_new_trace(spans: InMemorySpanExporter) -> None:
+    good = "00-" + "a" * 32 + "-" + "b" * 16 + "-01"
+    bad = ["", "00", "00-" + "0" * 32 + "-" + "b" * 16 + "-01", good.upper(), "é" * 55, good + good]
+    for wrong in bad:
+        with telemetry.span("question", parent=wrong):
+            assert telemetry.trace_id() not in (None, "a" * 32)
+    with telemetry.span("question", parent=good, links=[good, "nonsense"]):
+        assert telemetry.trace_id() == "a" * 32
+        assert (telemetry.inject() or "").startswith("00-" + "a" * 32)
+    assert len(spans.get_finished_spans()[-1].links) == 1
+
+
+def test_without_a_collector_spans_have_ids_all_the_same() -> None:
+    telemetry.setup("sample", ServiceSettings())
+    assert telemetry.inject() is None
+    with telemetry.span("outer"):
+        outer = telemetry.trace_id()
+        with telemetry.span("inner"):
+            assert telemetry.trace_id() == outer is not None
+
+
+def test_spans_reach_a_collector() -> None:
+    with Collector() as collector:
+        serving = threading.Thread(target=collector.serve_forever, daemon=True)
+        serving.start()
+        telemetry.setup("sample", ServiceSettings(otlp_endpoint=f"http://127.0.0.1:{collector.server_port}"))
+        for _ in range(3):
+            with telemetry.span("question"):
+                pass
+        telemetry.finish()
+        collector.shutdown()
+        serving.join()
+    assert collector.names == ["question"] * 3
+    assert collector.services == {"sample"}
+
+
+def test_a_collector_that_is_gone_is_told_once_and_stops_nothing(
+    unused_tcp_port: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    telemetry.setup("sample", ServiceSettings(otlp_endpoint=f"http://127.0.0.1:{unused_tcp_port}"))
+    with caplog.at_level(logging.WARNING):
+        for _ in range(5000):
+            with telemetry.span("question"):
+                pass
+        telemetry.finish()
+    assert [record.message for record in caplog.records].count(
+        "the trace collector does not answer; traces are dropped until it does"
+    ) == 1
+
+
+@pytest.mark.behaviour("T15", "E3")
+def test_a_log_line_is_json_with_its_trace_and_without_the_text_of_errors(capsys: pytest.CaptureFixture[str]) -> None:
+    telemetry.setup("sample", ServiceSettings())
+    with telemetry.span("question"):
+        trace = telemetry.trace_id()
+        logging.getLogger("agent").info("turn accepted", extra={"question": "why?", "files": 3})
+        try:
+            raise ValueError("a secret document")
+        except ValueError:
+            logging.getLogger("agent").exception("the turn failed")
+    first, second = (json.loads(row) for row in capsys.readouterr().out.splitlines())
+    assert {key: first[key] for key in ("level", "service", "logger", "message", "trace_id", "question", "files")} == {
+        "level": "info",
+        "service": "sample",
+        "logger": "agent",
+        "message": "turn accepted",
+        "trace_id": trace,
+        "question": "why?",
+        "files": 3,
+    }
+    assert second["error"] == "ValueError"
+    assert second["at"][0].startswith("test_telemetry.py:")
+    assert "secret" not in json.dumps(second)
