@@ -13,11 +13,16 @@ from pathlib import Path
 import pytest
 from chassis.bus import open_bus
 from chassis.http import ServiceClient, open_client
+from chassis.settings import ServiceSettings
 from contracts.health import Ready
 from contracts.refreshes import Files, RefreshReport, RefreshRequested
 from ingestor.app import make_app
 from ingestor.settings import Settings
 from ingestor_house import FakeRetriever, eventually, retriever_of, serving, until
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+from chassis import telemetry
 
 
 @asynccontextmanager
@@ -69,12 +74,24 @@ async def test_a_refresh_can_be_asked_for_and_reports(tmp_path: Path, valkey_url
 
 @pytest.mark.behaviour("C12", "E2")
 async def test_a_save_reaches_the_retriever_in_one_trace(tmp_path: Path, valkey_url: str) -> None:
+    exporter = InMemorySpanExporter()
+    provider = telemetry.setup("ingestor", ServiceSettings(), SimpleSpanProcessor(exporter))
     async with ingestor(tmp_path, valkey_url) as (_, retriever):
         await until(lambda: retriever.filled)
         retriever.traces.clear()
         (tmp_path / "new.md").write_text("New.\n")
         await until(lambda: retriever.texts == {"new.md": "New.\n"})
-        assert retriever.traces[0] is not None
+    provider.shutdown()
+    telemetry.setup("ingestor", ServiceSettings())
+    spans = exporter.get_finished_spans()
+    (saved,) = [span for span in spans if span.name == "ingest new.md"]
+    assert saved.parent is None, "the trace of a save begins here"
+    assert saved.attributes
+    assert saved.attributes["talkdown.document.path"] == "new.md"
+    assert saved.context
+    (sent,) = [span for span in spans if span.parent and span.parent.span_id == saved.context.span_id]
+    assert sent.name == "send documents"
+    assert f"{saved.context.trace_id:032x}" in (retriever.traces[0] or "")
 
 
 @pytest.mark.behaviour("E1")
