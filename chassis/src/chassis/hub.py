@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 Frames = list[tuple[bytes, bytes]]
 """``(cursor, frame as JSON)``, in order."""
 
-PACE_S = 0.008
+PACE_S = 0.010
 BLOCK_MS = 2000
 MAX_AHEAD = 64
 """Batches that wait for a slow reader before they are forgotten and read again."""
@@ -55,6 +55,9 @@ class Reader:
         self._ahead = False
         self._behind = False
         self._wake: asyncio.Future[bool] | None = None
+        self._joined = False
+        self._timer: asyncio.TimerHandle | None = None
+        self._looked_at = 0.0
 
     def __aiter__(self) -> Self:
         return self
@@ -69,10 +72,12 @@ class Reader:
 
     async def aclose(self) -> None:
         """Read no more; nothing of this reader is left."""
-        self._hub.leave(self._key, self)
+        self._leave()
 
     async def __anext__(self) -> Frames:
-        self._hub.join(self._key, self)
+        if not self._joined:
+            self._joined = True
+            self._hub.join(self._key, self)
         while True:
             if self._batches:
                 batch = self._batches.popleft()
@@ -83,7 +88,7 @@ class Reader:
                 self.cursor = batch[-1][0]
                 return batch
             if self._lost:
-                self._hub.leave(self._key, self)
+                self._leave()
                 raise FramesLost("Redis does not answer; the frames cannot be read now.")
             if self._behind:
                 batch = await self._catch_up()
@@ -130,16 +135,36 @@ class Reader:
         """Begin by reading from the stream, because the hub is further on than this reader."""
         self._behind = True
 
+    def _leave(self) -> None:
+        self._joined = False
+        self._hub.leave(self._key, self)
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
     async def _wait(self) -> bool:
         loop = asyncio.get_running_loop()
         self._wake = wake = loop.create_future()
-        timer = loop.call_later(self._idle_s, _resolve, wake, False) if self._idle_s is not None else None
+        if self._idle_s is not None:
+            self._looked_at = loop.time()
+            if self._timer is None:
+                self._timer = loop.call_later(self._idle_s, self._look)
         try:
             return await wake
         finally:
             self._wake = None
-            if timer is not None:
-                timer.cancel()
+
+    def _look(self) -> None:
+        """Wake an idle reader; one timer goes on while frames come, rather than one a frame."""
+        self._timer = None
+        if self._idle_s is None or self._wake is None:
+            return
+        loop = asyncio.get_running_loop()
+        left = self._looked_at + self._idle_s - loop.time()
+        if left > 0.001:
+            self._timer = loop.call_later(left, self._look)
+        else:
+            _resolve(self._wake, False)
 
     async def _catch_up(self) -> Frames:
         before = self._hub.position(self._key)

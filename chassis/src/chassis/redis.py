@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
+from hiredis import pack_command
 from pydantic import SecretStr
 from redis.asyncio import BlockingConnectionPool, Connection, ConnectionPool, Redis
 from redis.asyncio.connection import AbstractConnection
@@ -161,7 +162,8 @@ class Line:
         connection = self._connection
         try:
             async with asyncio.timeout(within):
-                await connection.send_packed_command(connection.pack_commands(commands), check_health=False)
+                packed = b"".join([pack_command(tuple(command)) for command in commands])
+                await connection.send_packed_command(packed, check_health=False)
                 answers = [await self._answer() for _ in commands]
         except TimeoutError as error:
             raise RedisTimeoutError("no answer in time") from error
