@@ -30,7 +30,7 @@ from contracts.search import Filter
 from contracts.turns import TurnAccepted, TurnAsked
 from redis.asyncio import Redis
 
-PATIENCE_S = 15.0
+PATIENCE_S = 60.0
 
 
 @dataclass

@@ -60,6 +60,26 @@ async def test_a_question_over_http_is_answered_stored_and_logged_with_its_trace
     assert agent.process.returncode == 0
 
 
+@pytest.mark.behaviour("T9", "T12")
+async def test_without_any_model_sentences_of_the_sources_answer_or_the_answer_is_that_they_do_not(
+    postgres_url: str, valkey_url: str, redis: Redis, retriever: str
+) -> None:
+    async with agent_process(postgres_url, valkey_url, retriever, TALKDOWN_MODE="local") as agent:
+        accepted = await agent.ask("What is the recovery code of the amber valve?")
+        done = (await ended(redis, accepted.turn_id))[-1]
+        assert isinstance(done, Done)
+        assert "ORCHID-47" in done.answer
+        assert not done.abstained
+        first = (await agent.turn(accepted.turn_id)).sentences[0]
+        assert first.verdict == "supported"
+        assert first.support[0].lines == (7, 7)
+        elsewhere = await agent.ask("Who won the football cup in 1998?")
+        done = (await ended(redis, elsewhere.turn_id))[-1]
+    assert isinstance(done, Done)
+    assert done.abstained
+    assert "valves.md" in done.answer
+
+
 @pytest.mark.behaviour("T1")
 async def test_what_is_no_question_is_refused_in_a_plain_sentence_and_nothing_is_stored(
     postgres_url: str, valkey_url: str, redis: Redis, retriever: str

@@ -53,6 +53,27 @@ def test_a_citation_split_over_deltas_stays_with_its_sentence_and_is_no_evidence
     assert [sentence.verdict for sentence in draft.sentences] == ["unsupported", "unsupported"]
 
 
+@pytest.mark.parametrize("mark", ["[1]", " [1]", " [1][2]", " [1] [2]"])
+def test_a_citation_belongs_to_the_sentence_that_it_follows(mark: str) -> None:
+    text = f"The line is closed.{mark} It is tested on Mondays.{mark}"
+    expected = [f"The line is closed.{mark}", f"It is tested on Mondays.{mark}"]
+    for size in (1, 3, len(text)):
+        draft, early = written([text[start : start + size] for start in range(0, len(text), size)])
+        assert [draft.text[slice(*sentence.span)] for sentence in early] == expected[:1]
+        draft.finish()
+        assert texts(draft) == expected
+
+
+def test_a_cited_sentence_of_a_script_without_spaces_waits_for_its_citation() -> None:
+    draft, early = written(["代码是ORCHID-47。", " [", "1]"])
+    assert early == []
+    assert [draft.text[slice(*sentence.span)] for sentence in draft.add(" 阀门")] == ["代码是ORCHID-47。 [1]"]
+    draft.add("是琥珀色的。[2]")
+    draft.add("完")
+    draft.finish()
+    assert texts(draft) == ["代码是ORCHID-47。 [1]", "阀门是琥珀色的。[2]", "完"]
+
+
 def test_a_supported_sentence_names_the_lines_that_it_rests_on() -> None:
     draft, _ = written(["The code is ORCHID-47."])
     (sentence,) = draft.finish()

@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 from agent.answering import Answerer
+from agent.quoting import Extractive
 from agent.responses import Provider, Responses
 from agent.scripted import Scripted
 from agent.settings import Settings
@@ -17,8 +18,6 @@ async def open_answerer(settings: Settings) -> AsyncGenerator[Answerer]:
     """Make the answerer that the settings choose, and close it."""
     match settings.chosen_answers:
         case "extractive":
-            from agent.quoting import Extractive
-
             yield Extractive()
         case "scripted":
             yield Scripted(sentences=settings.scripted_sentences, pace=settings.scripted_pace)

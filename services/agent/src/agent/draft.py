@@ -14,11 +14,13 @@ from contracts.search import Passage
 from agent.answering import Judge
 
 _CITATION: Final = re.compile(r"\s*\[\d{1,3}\]")
+_CITATIONS: Final = re.compile(r"\[\d{1,3}\](?:\s*\[\d{1,3}\])*")
+_MAY_BE_CITED: Final = re.compile(r"\s*(?:\[|$)")
 _MAY_END: Final = re.compile(r"[.!?…؟۔।॥։።。！？｡．\n]")
 _FENCE: Final = re.compile(r"```|~~~")
 # Whether a full stop ends a sentence depends on the word that follows, so that word must be there, whole.
 _NEXT_WORD: Final = re.compile(r"\s*\S+\s")
-_ENDS_BY_ITSELF: Final = "。！？｡"
+_ENDS_BY_ITSELF: Final = frozenset("。！？｡")
 
 
 def without_citations(text: str) -> str:
@@ -48,18 +50,33 @@ class Draft:
         return [self._judged(start, end) for start, end in self._spans()]
 
     def _spans(self) -> Iterator[tuple[int, int]]:
+        """The sentences after the last complete one, each with the citations that follow it."""
         # What stands before the last complete sentence matters to what follows it only inside a code block.
-        start_at = 0 if _FENCE.search(self.text) else self._end
-        for start, end in sentence_spans(self.text[start_at:]):
-            if start_at + end > self._end:
-                yield max(start_at + start, self._end), start_at + end
+        base = 0 if _FENCE.search(self.text) else self._end
+        spans = [(base + start, base + end) for start, end in sentence_spans(self.text[base:])]
+        held: tuple[int, int] | None = None
+        for begin, end in spans:
+            start = max(begin, self._end)
+            if end <= start:
+                continue
+            cited = _CITATIONS.match(self.text, start, end) if held else None
+            if held and cited:
+                held = (held[0], cited.end())
+                start = end - len(self.text[held[1] : end].lstrip())
+                if start >= end:
+                    continue
+            if held:
+                yield held
+            held = (start, end)
+        if held:
+            yield held
 
     def _is_complete(self, span: tuple[int, int]) -> bool:
-        _, end = span
+        start, end = span
         if end >= len(self.text):
             return False
-        if self.text[end - 1] in _ENDS_BY_ITSELF:
-            return self.text[end] != "["
+        if without_citations(self.text[start:end])[-1:] in _ENDS_BY_ITSELF:
+            return not _MAY_BE_CITED.match(self.text, end)
         return _NEXT_WORD.match(self.text, end) is not None
 
     def _judged(self, start: int, end: int) -> Sentence:

@@ -1,0 +1,34 @@
+"""The extractive answerer: no model, no network; whole sentences of what was found, or that they do not say."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+
+from contracts.search import SearchResult
+
+from agent.answering import Conversation, Piece, Plan
+from agent.extractive import answer
+from agent.followups import search_text
+from agent.pieces import word_groups
+
+
+@dataclass(frozen=True)
+class Extractive:
+    """Quotes the sentences that answer best."""
+
+    name: str = "extractive"
+    model: str | None = None
+
+    async def plan(self, conversation: Conversation) -> Plan:
+        """Search for the question, with the one before it when it points back."""
+        return Plan(search_text(conversation.question, conversation.past))
+
+    async def write(self, conversation: Conversation, plan: Plan, found: SearchResult) -> AsyncGenerator[Piece]:
+        """Answer what was searched for, so that a question that points back is answered with what it points at."""
+        # Some tens of milliseconds of work, which must not hold up the frames of other turns.
+        answered = await asyncio.to_thread(answer, plan.query, found)
+        for text in word_groups(answered.text):
+            yield Piece(text)
+        yield Piece(abstained=answered.abstained)
