@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from contracts.search import SearchResult
 
 from agent.answering import Conversation, Piece, Plan
-from agent.extractive import answer
+from agent.extractive import ExtractiveAnswer, answer
 from agent.followups import search_text
 from agent.pieces import word_groups
 
@@ -26,9 +26,15 @@ class Extractive:
         return Plan(search_text(conversation.question, conversation.past))
 
     async def write(self, conversation: Conversation, plan: Plan, found: SearchResult) -> AsyncGenerator[Piece]:
-        """Answer what was searched for, so that a question that points back is answered with what it points at."""
+        """Answer in one or two sentences, or say that the notes do not."""
         # Some tens of milliseconds of work, which must not hold up the frames of other turns.
-        answered = await asyncio.to_thread(answer, plan.query, found)
+        answered = await asyncio.to_thread(_answer, conversation.question, plan.query, found)
         for text in word_groups(answered.text):
             yield Piece(text)
         yield Piece(abstained=answered.abstained)
+
+
+def _answer(question: str, query: str, found: SearchResult) -> ExtractiveAnswer:
+    """Answer the question's own words; what it points back at has already led the search to its passages."""
+    answered = answer(question, found)
+    return answer(query, found) if answered.abstained and query != question else answered

@@ -1,0 +1,108 @@
+"""Answers without a model of language: whole sentences of the sources, cited, or an honest "not found".
+
+::
+
+    question, passages ─> candidates ─> best sentence ─> does it answer? ──no──> what the notes nearly say
+                                                             │yes
+                                                             ▼
+                                    one or two sentences, each followed by its citation ` [n]`
+
+Nothing is ever put together from two sentences: each is quoted as it stands, so no answer mixes two people of one name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from contracts.frames import Support
+from contracts.search import Passage, SearchResult
+
+from agent.ambiguity import same_name
+from agent.answerability import Ranked, answer_features, basis_of, chance, fitted, rank
+from agent.candidates import Candidate, Question, candidates_of, read_question
+from agent.evidence import lines_of
+from agent.phrasing import nothing_found, several
+from agent.quotation import quoted
+
+MOST_SENTENCES: Final = 2
+
+
+@dataclass(frozen=True)
+class Quote:
+    """A sentence of the answer: its span in the answer's text (citation left out), and what supports it."""
+
+    span: tuple[int, int]
+    support: Support
+    place: int
+    """The 1-based place of its source."""
+
+
+@dataclass(frozen=True)
+class ExtractiveAnswer:
+    """An answer's text with citations ` [n]`, its quotes, and whether it abstains; `confidence` is a chance, 0 to 1."""
+
+    text: str
+    quotes: tuple[Quote, ...]
+    abstained: bool
+    confidence: float
+
+
+def answer(question: str, found: SearchResult, *, sentences: int = MOST_SENTENCES) -> ExtractiveAnswer:
+    """Answer from what was found, with at most `sentences` quoted sentences, or say that it does not hold the answer.
+
+    An abstention is in the question's language and names the nearest passage, when there is one.
+    """
+    asked = read_question(question, found)
+    candidates = candidates_of(asked, found)
+    if not candidates:
+        return _abstained(asked, found.passages, None, 0.0)
+    models = fitted()[basis_of(candidates)]
+    ranked = rank(candidates, models.sentence)
+    score = models.answer(answer_features(asked, ranked, found.passages))
+    confidence = chance(score - models.answer.threshold)
+    if score < models.answer.threshold:
+        return _abstained(asked, found.passages, ranked[0].candidate, confidence)
+    rivals = same_name(asked, ranked, found.passages)
+    if rivals:
+        return _quoting(found.passages, [ranked[0].candidate, *rivals], confidence, several(asked.language))
+    chosen = [ranked[0].candidate, *_further(ranked, sentences - 1)]
+    return _quoting(found.passages, chosen, confidence)
+
+
+def _further(ranked: Sequence[Ranked], count: int) -> list[Candidate]:
+    """The next sentences, those left out that say what was said already."""
+    best = ranked[0].candidate
+    others: list[Candidate] = []
+    for each in ranked[1:]:
+        if len(others) >= count:
+            break
+        if all(each.candidate.text != said.text for said in (best, *others)):
+            others.append(each.candidate)
+    return others
+
+
+def _quoting(
+    passages: Sequence[Passage], chosen: Sequence[Candidate], confidence: float, opening: str = ""
+) -> ExtractiveAnswer:
+    text = opening
+    quotes: list[Quote] = []
+    for candidate in chosen:
+        passage = passages[candidate.passage]
+        sentence = quoted(candidate, passage)
+        text += " " if text else ""
+        start = len(text)
+        text += sentence
+        support = Support(source_id=passage.id, lines=lines_of(passage, candidate.span))
+        quotes.append(Quote((start, len(text)), support, candidate.passage + 1))
+        text += f" [{candidate.passage + 1}]"
+    return ExtractiveAnswer(text, tuple(quotes), False, confidence)
+
+
+def _abstained(
+    asked: Question, passages: Sequence[Passage], nearest: Candidate | None, confidence: float
+) -> ExtractiveAnswer:
+    place = nearest.passage if nearest else 0 if passages else None
+    text = nothing_found(asked.language, passages[place] if place is not None else None, (place or 0) + 1)
+    return ExtractiveAnswer(text, (), True, confidence)
