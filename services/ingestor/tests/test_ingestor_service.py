@@ -114,6 +114,7 @@ async def test_a_missing_folder_is_not_ready_and_says_what_to_do(tmp_path: Path,
         await eventually(lambda: waits(client, "is not there: create it"))
         answer = await client.raw.post("/refresh")
         assert (answer.status_code, answer.json()["code"]) == (503, "folder_unavailable")
+        assert "create it" in ((await client.get("/files", Files)).notice or "")
         folder.mkdir()
         await eventually(lambda: is_ready(client))
 

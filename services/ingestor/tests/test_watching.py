@@ -130,6 +130,22 @@ async def test_a_watcher_that_fails_begins_anew_and_everything_is_compared(
         await until(lambda: "a.md" in heard.hints)
 
 
+@pytest.mark.behaviour("C12")
+async def test_a_watcher_that_keeps_failing_gives_way_to_polling(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(root: Path, **how: Any) -> NoReturn:
+        raise RuntimeError("the watcher broke")
+
+    monkeypatch.setattr(watching, "awatch", broken)
+    heard = Heard()
+    async with running(tmp_path, heard) as watcher:
+        await until(lambda: watcher.state.by == "polling")
+        assert "File events fail" in (watcher.state.notice or "")
+        (tmp_path / "a.md").write_text("Text.\n")
+        await until(lambda: "a.md" in heard.hints)
+
+
 async def overflowing(watched: House) -> None:
     watched.parts.saves.hint(f"{number}.md" for number in range(6_000))
 

@@ -10,6 +10,7 @@ from contracts.refreshes import Files, RefreshReport, RefreshRequested
 from fastapi import APIRouter, Request
 
 from ingestor.errors import FolderUnavailable
+from ingestor.keeping import Keeping
 from ingestor.ledger import Ledger
 from ingestor.refreshing import Refreshing
 from ingestor.scanning import shown
@@ -27,6 +28,7 @@ class State(TypedDict):
     ledger: Ledger
     refreshing: Refreshing
     watcher: Watcher
+    keeping: Keeping
 
 
 @router.post("/refresh")
@@ -45,10 +47,11 @@ async def files(request: Request) -> Files:
     ledger: Ledger = request.state.ledger
     refreshing: Refreshing = request.state.refreshing
     watcher: Watcher = request.state.watcher
+    keeping: Keeping = request.state.keeping
     return Files(
         folder=shown(str(request.state.folder)),
         watching=watcher.state.by,
-        notice=watcher.state.notice,
+        notice=" ".join(filter(None, (watcher.state.notice, keeping.trouble))) or None,
         reconciled_at=refreshing.reconciled_at,
         files=ledger.files(),
     )

@@ -74,7 +74,11 @@ def make_app(settings: Settings) -> FastAPI:
             parts = assemble(settings, bus, RetrieverIndex(client), health_of(app))
             async with background(health_of(app), *parts.work):
                 yield State(
-                    folder=settings.folder, ledger=parts.ledger, refreshing=parts.refreshing, watcher=parts.watcher
+                    folder=settings.folder,
+                    ledger=parts.ledger,
+                    refreshing=parts.refreshing,
+                    watcher=parts.watcher,
+                    keeping=parts.keeping,
                 )
 
     app = service("ingestor", lifespan, settings)

@@ -26,7 +26,7 @@ FIRST = "first refresh"
 
 
 class Keeping:
-    """Runs the comparisons and says in the health what the first one waits for."""
+    """Runs the comparisons; ``trouble`` says why the last one failed, and the health what the first one waits for."""
 
     def __init__(
         self,
@@ -43,6 +43,7 @@ class Keeping:
         self._every_s = every_s
         self._watched = watched
         self._failures = 0
+        self.trouble: str | None = None
         self.corpus: CorpusState = "building"
         health.corpus = lambda: self.corpus
 
@@ -78,6 +79,7 @@ class Keeping:
             self._note(report.reason or "the index gave no reason" if report.status == "failed" else None)
 
     def _note(self, why: str | None) -> None:
+        self.trouble = why
         if why is None:
             self._failures = 0
             self.corpus = "current"

@@ -35,6 +35,7 @@ TRY_EVENTS_AGAIN_S: Final = 60.0
 # Looking at the tree may take this share of one core's time.
 POLLING_SHARE: Final = 0.05
 MISSES_ALLOWED: Final = 1
+FAILURES_ALLOWED: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,7 @@ class Watcher:
         self._way = way
         self._poll_every_s = poll_every_s
         self._misses = 0
+        self._broken = 0
         self._stop = asyncio.Event()
         self.state = Watching("polling" if way == "polling" else "events")
         self.begun = asyncio.Event()
@@ -131,7 +133,11 @@ class Watcher:
         except OSError as error:
             return self._refused(error)
         except RuntimeError:
-            log.warning("the watcher failed and begins anew")
+            self._broken += 1
+            log.warning("the watcher failed and begins anew", extra={"times": self._broken})
+            if self._broken > FAILURES_ALLOWED and self._way == "auto":
+                self._broken = 0
+                return "File events fail again and again here, so the folder is looked at again and again."
             await asyncio.sleep(0.1)
         finally:
             guard.cancel()
