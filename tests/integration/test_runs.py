@@ -37,9 +37,10 @@ def family(product: Product) -> list[psutil.Process]:
     """The supervisor and every process below it."""
     parent = psutil.Process(product.process.pid)
     found = [parent, *parent.children(recursive=True)]
-    names = " ".join(" ".join(process.cmdline()) for process in found)
-    for name in ("postgres", "valkey", "watchdog", "ingestor", "retriever", "agent", "voice_gateway", "-m web"):
-        assert name in names, f"{name} does not run: {names}"
+    running = {process.pid for process in found}
+    children = {name: pid for name, pid, _ in product.run.children}
+    assert set(children) == {"PostgreSQL", "Valkey", "ingestor", "retriever", "agent", "voice-gateway", "web"}
+    assert set(children.values()) <= running
     return found
 
 

@@ -30,7 +30,11 @@ class Instance:
         """Send a request; the answer is read by the caller. :class:`NoInstance` when nothing answers there."""
         parts = urlsplit(self.url)
         connection = http.client.HTTPConnection(parts.hostname or "localhost", parts.port or 80, timeout=timeout_s)
-        headers = {"authorization": f"Bearer {self.token}", "content-type": "application/json"}
+        headers = {
+            "authorization": f"Bearer {self.token}",
+            "content-type": "application/json",
+            "connection": "close",  # so that the answer owns its socket, and closes it when it was read
+        }
         try:
             connection.request(method, path, None if body is None else json.dumps(body), headers)
             return connection.getresponse()

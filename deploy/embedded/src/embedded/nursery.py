@@ -123,7 +123,7 @@ def _become(order: dict[str, Any]) -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
     sys.argv = [order["module"]]
-    ctypes.CDLL(None).prctl(_PR_SET_NAME, f"talkdown {order['name']}".encode()[:15], 0, 0, 0)
+    ctypes.CDLL(None).prctl(_PR_SET_NAME, str(order["name"]).encode()[:15], 0, 0, 0)
 
 
 if __name__ == "__main__":

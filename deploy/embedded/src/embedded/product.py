@@ -228,7 +228,7 @@ class Product:
                     yield frame_adapter.validate_json(line)
 
     def _listen(self) -> None:
-        if self.process.stdout:
+        if self.process.stdout and not self.process.stdout.closed:
             self.said += self.process.stdout.read().splitlines()
             self.process.stdout.close()
 
@@ -242,7 +242,13 @@ def command(*arguments: str) -> list[str]:
 def environment_in(place: Path, **more: str) -> dict[str, str]:
     """An environment whose data and state are in a folder of their own."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("TALKDOWN_")}
-    return {**kept, "XDG_DATA_HOME": str(place / "data"), "XDG_STATE_HOME": str(place / "state"), **more}
+    return {
+        **kept,
+        "TALKDOWN_ANSWERS": "scripted",
+        "XDG_DATA_HOME": str(place / "data"),
+        "XDG_STATE_HOME": str(place / "state"),
+        **more,
+    }
 
 
 def start(
