@@ -244,7 +244,6 @@ def environment_in(place: Path, **more: str) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("TALKDOWN_")}
     return {
         **kept,
-        "TALKDOWN_ANSWERS": "scripted",
         "XDG_DATA_HOME": str(place / "data"),
         "XDG_STATE_HOME": str(place / "state"),
         **more,
