@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from random import getrandbits
 from types import TracebackType
 from typing import Self
 
@@ -53,6 +54,7 @@ class _Now:
 
     provider = TracerProvider(sampler=ALWAYS_OFF, resource=Resource({}), shutdown_on_exit=False)
     tracer: Tracer = provider.get_tracer("talkdown")
+    recording = False
     content = False
 
 
@@ -73,7 +75,8 @@ def setup(service: str, settings: ServiceSettings, *processors: SpanProcessor) -
     if settings.otlp_endpoint:
         exporter = PatientExporter(settings.otlp_endpoint)
         provider.add_span_processor(BatchSpanProcessor(exporter, schedule_delay_millis=SCHEDULE_DELAY_MS))
-    _Now.provider, _Now.tracer, _Now.content = provider, provider.get_tracer("talkdown"), settings.trace_content
+    _Now.provider, _Now.tracer = provider, provider.get_tracer("talkdown")
+    _Now.recording, _Now.content = recording, settings.trace_content
     return provider
 
 
@@ -105,9 +108,12 @@ class span:  # noqa: N801 - it is used as a verb: with span("embed"): ...
         links: Sequence[str] = (),
     ) -> None:
         context = extracted(parent) if isinstance(parent, str) else parent
-        self.current: Span = _Now.tracer.start_span(
-            name, context, kind, attributes, links=links_to(links) if links else None
-        )
+        if _Now.recording:
+            self.current: Span = _Now.tracer.start_span(
+                name, context, kind, attributes, links=links_to(links) if links else None
+            )
+        else:
+            self.current = _ids_alone(context)
         self._token = None
 
     def __enter__(self) -> Span:
@@ -124,11 +130,20 @@ class span:  # noqa: N801 - it is used as a verb: with span("embed"): ...
         self.current.end()
 
 
+def _ids_alone(context: Context | None) -> Span:
+    """Where nothing is recorded, a span is the trace that it belongs to, or begins one, and costs next to nothing."""
+    above = get_current_span(context)
+    if above.get_span_context().is_valid:
+        return above
+    return NonRecordingSpan(SpanContext(getrandbits(128) or 1, getrandbits(64) or 1, False))
+
+
 def start(
     name: str, attributes: Attributes | None = None, *, kind: SpanKind = INTERNAL, parent: str | None = None
 ) -> Span:
     """A span that does not become current: the caller ends it (for work that spans several tasks)."""
-    return _Now.tracer.start_span(name, extracted(parent) if parent else None, kind, attributes)
+    context = extracted(parent) if parent else None
+    return _Now.tracer.start_span(name, context, kind, attributes) if _Now.recording else _ids_alone(context)
 
 
 def fail(current: Span, kind: type[BaseException] | str) -> None:

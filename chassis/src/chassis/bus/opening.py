@@ -33,6 +33,10 @@ async def open_bus(
         from chassis.bus.redis import RedisBus
 
         async with open_redis(url.replace("valkey://", "redis://", 1), health=health) as redis:
-            yield RedisBus(redis, service, how)
+            bus = RedisBus(redis, service, how)
+            try:
+                yield bus
+            finally:
+                await bus.close()
     else:
         raise BusError(f"A bus has an address like redis://, kafka:// or memory://, not {scheme or 'none'}://.")

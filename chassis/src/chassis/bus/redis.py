@@ -12,7 +12,6 @@ last one left pending.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
 import secrets
@@ -30,8 +29,9 @@ from chassis.bus.letters import letter_of
 from chassis.bus.port import GaveUp, Handlers, Options
 from chassis.bus.redis_consumer import RedisConsumer
 from chassis.bus.scripts import Scripts
+from chassis.bus.sending import Sender
 from chassis.bus.wire import DEAD, Fields, fields_of, new_id, partition_of, split, stream_name
-from chassis.redis import LOST, Pauses
+from chassis.redis import LOST
 from chassis.telemetry import PRODUCER, inject, span, traceparent_of
 
 log = logging.getLogger(__name__)
@@ -46,6 +46,7 @@ class RedisBus:
         self._redis = redis
         self._options = options
         self._scripts = Scripts(redis)
+        self._sender = Sender(redis, options.publish_within_s)
         self._name = f"{service}-{socket.gethostname()}-{os.getpid()}"
 
     async def publish(self, *events: Event) -> None:
@@ -70,27 +71,13 @@ class RedisBus:
                     ("XADD", name, "*", *flat(part))
                     for part in split(fields, self._options.part_bytes, self._options.largest_bytes)
                 ]
-            await self._send(commands, together=len(commands) > len(events))
+            if len(commands) > len(events):
+                commands = [("MULTI",), *commands, ("EXEC",)]
+            await self._sender.send(commands)
 
-    async def _send(self, commands: list[tuple[bytes | str, ...]], *, together: bool) -> None:
-        pauses = Pauses()
-        try:
-            async with asyncio.timeout(self._options.publish_within_s):
-                while True:
-                    try:
-                        if len(commands) == 1:
-                            await self._redis.execute_command(*commands[0])
-                            return
-                        async with self._redis.pipeline(transaction=together) as pipeline:
-                            for command in commands:
-                                pipeline.execute_command(*command)
-                            await pipeline.execute()
-                            return
-                    except LOST as error:
-                        log.warning("publishing waits for Redis", extra={"error": type(error).__name__})
-                        await pauses.rest()
-        except TimeoutError as error:
-            raise BusUnavailable("The event could not be published: Redis does not answer.") from error
+    async def close(self) -> None:
+        """Close what this bus opened itself."""
+        await self._sender.close()
 
     async def consume(
         self, stream: str, group: str, handlers: Handlers, *, concurrency: int = 16, gave_up: GaveUp | None = None
