@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from contracts.documents import Chunk
+from contracts.events import DocumentChanged
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from ingestor.chunking import CHUNK_LENGTH, chunk_document, fingerprint
@@ -24,6 +26,7 @@ def sentences(count: int, word: str = "water") -> str:
     return " ".join(f"Sentence {n} says that the {word} runs downhill." for n in range(count))
 
 
+EXAMPLES = Path(__file__).parents[3] / "contracts" / "examples"
 WRITTEN = (
     "# ¦## ¦### ¦- ¦* ¦1. ¦3) ¦- - ¦> ¦> [!note] ¦- [x] ¦```¦~~~¦    ¦\n¦\r\n¦\r¦\n\n¦**¦*¦_¦~~¦`¦``¦[¦](x)¦[[¦]]¦"
     "[[a|b]]¦![[¦![¦<b>¦</b>¦<div>\n¦<!-- ¦-->¦<br>¦&amp;¦&#8212;¦&acE;¦[^1]¦[^1]: ¦|¦a | b\n---|---\n¦ | ¦---\n¦===\n"
@@ -191,6 +194,13 @@ def test_a_line_without_a_space_is_cut_between_letters() -> None:
     chunks = chunks_of(text)
     assert "".join(chunk.plain for chunk in chunks) == text
     assert all(chunk.plain.startswith("👩") for chunk in chunks)
+
+
+@pytest.mark.behaviour("C10", "C11")
+def test_the_contract_s_example_of_a_document_is_what_the_chunker_makes_of_it() -> None:
+    example = DocumentChanged.model_validate_json((EXAMPLES / "document.changed.v1.json").read_bytes())
+    cut = chunk_document(example.text.encode(), example.text)
+    assert (cut.chunks, cut.properties) == (example.chunks, example.properties)
 
 
 @pytest.mark.behaviour("C4")

@@ -46,7 +46,7 @@ class _Look:
     gone: list[str]
     there: set[str]
     many: list[Place]
-    emptied: bool
+    unfilled: bool
 
 
 class Saves:
@@ -100,7 +100,7 @@ class Saves:
             self._look_again(folders)
         while True:
             look = await self._look(hints)
-            if (look.gone or look.emptied) and not settled:
+            if (look.gone or look.unfilled) and not settled:
                 await asyncio.sleep(SETTLE_S)
                 settled = True
             elif not (self._hints & hints) or time.monotonic() - begun > START_OVER_FOR_S:
@@ -160,8 +160,8 @@ class Saves:
         there.update(self._ledger.known_below([one.path for one in refusals if one.passing]))
         gone = [path for path in self._ledger.known_below(hints) if path not in there]
         there.update(one.path for one in refusals)
-        emptied = any(not one.reading.data and self._has_text(one.reading.path) for one in prepared)
-        return _Look(prepared, refusals, gone, there, many, emptied)
+        unfilled = any(not place.mark.size and self._may_be_filled(place.path) for place in unread)
+        return _Look(prepared, refusals, gone, there, many, unfilled)
 
     def _folders(self, hints: set[str]) -> list[str]:
         return [path for path in hints if path and Path(self._folder, path).is_dir()]
@@ -176,9 +176,10 @@ class Saves:
         if fresh:
             loop.call_later(LOOK_AGAIN_AFTER_S[-1] + SETTLE_S, self._looked.difference_update, fresh)
 
-    def _has_text(self, path: str) -> bool:
+    def _may_be_filled(self, path: str) -> bool:
+        """Say whether an empty file is news: then its text may be on its way."""
         seen = self._ledger.seen.get(path)
-        return bool(seen and seen.bytes)
+        return seen is None or seen.bytes != 0
 
     def _is_new(self, reading: Reading) -> bool:
         standing = self._ledger.standing(reading.path)
