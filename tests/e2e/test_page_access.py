@@ -6,9 +6,8 @@ from importlib.resources import files
 from typing import Any
 
 import pytest
-from playwright.sync_api import expect
-
-from conftest import Opens, Window
+from page_window import Opens, Window
+from playwright.sync_api import Locator, expect
 
 CODE = "What is the amber valve recovery code?"
 AXE = (files("axe_core_python") / "axe.min.js").read_text(encoding="utf-8")
@@ -106,17 +105,17 @@ def test_an_answer_is_announced_sentence_by_sentence(opens: Opens) -> None:
     assert window.page.locator(".answer").get_attribute("aria-live") is None
 
 
-def on_to(window: Window, target: Any) -> None:
+def on_to(window: Window, target: Locator) -> None:
     """Press Tab until the target has the focus."""
     _press_until(window, target, "Tab")
 
 
-def back_to(window: Window, target: Any) -> None:
+def back_to(window: Window, target: Locator) -> None:
     """Press Shift Tab until the target has the focus."""
     _press_until(window, target, "Shift+Tab")
 
 
-def _press_until(window: Window, target: Any, key: str) -> None:
+def _press_until(window: Window, target: Locator, key: str) -> None:
     for _ in range(60):
         if target.evaluate("(element) => element === document.activeElement"):
             outline = target.evaluate("(element) => getComputedStyle(element).outlineStyle")

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from page_window import Opens
 from playwright.sync_api import expect
-
-from conftest import Opens
 
 CODE = "What is the amber valve recovery code?"
 
@@ -71,7 +70,7 @@ def test_a_question_that_is_blank_or_too_long_is_said_to_be_so_and_is_not_lost(o
 
 @pytest.mark.behaviour("C12")
 def test_a_note_that_is_saved_and_removed_is_seen_without_a_reload(opens: Opens) -> None:
-    window = opens()
+    window = opens(tolerated=("404 (Not Found)",))  # the browser says so itself when the removed note is asked for
     row = window.page.locator("#files li", has_text="zz-page/guests.md")
     file = window.product.save("zz-page/guests.md", "# Guests\n\nThe guest wifi password is plum-29.\n")
     try:
@@ -116,7 +115,7 @@ def test_what_a_note_holds_is_never_markup_in_the_page(opens: Opens) -> None:
         expect(window.page.locator("#files li", has_text="zz-evil.md")).to_have_attribute("data-state", "current")
         turn = window.answered("What is the zebrafinch password?")
         turn.locator("summary").click()
-        turn.locator("details").get_by_role("link").first.click()
+        turn.locator("details").get_by_role("link", name="zz-evil.md").first.click()
         expect(window.page.locator("#source-text")).to_contain_text("onerror=")
         assert window.page.title() == "Talkdown"
         assert window.page.locator("img, main script, aside script, [href^='javascript:']").count() == 0

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from page_window import Opens, Window
 from playwright.sync_api import expect
-
-from conftest import Opens, Window
 
 CODE = "What is the amber valve recovery code?"
 
@@ -102,9 +101,9 @@ def test_stop_in_the_middle_of_an_answer_lets_nothing_late_in(opens: Opens) -> N
     expect(window.page.locator("#presence-words")).to_contain_text("Connected")
     window.ask(CODE)
     window.page.get_by_role("button", name="Stop").click()
-    window.answered("Where do guests sign in?")
+    window.answered("When is the glasshouse open to visitors?")
     expect(window.page.locator(".turn")).to_have_count(1)
-    expect(window.page.locator(".question")).to_have_text("Where do guests sign in?")
+    expect(window.page.locator(".question")).to_have_text("When is the glasshouse open to visitors?")
 
 
 @pytest.mark.behaviour("V12")
@@ -141,7 +140,7 @@ def test_a_lost_connection_is_said_and_comes_back_by_itself(opens: Opens) -> Non
     window = opens(tolerated=("ERR_INTERNET_DISCONNECTED",))
     window.answered(CODE)
     window.context.set_offline(True)
-    window.ask("Where do guests sign in?")
+    window.ask("When is the glasshouse open to visitors?")
     expect(window.page.locator("#presence-words")).to_contain_text("connection was lost")
     window.picture("connection-lost")
     window.context.set_offline(False)

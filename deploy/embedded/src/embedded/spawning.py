@@ -74,6 +74,11 @@ class Nursery:
         self._process: asyncio.subprocess.Process | None = None
         self._turn = asyncio.Lock()
 
+    @property
+    def pid(self) -> int | None:
+        """Its process, where there is one."""
+        return self._process.pid if self._process else None
+
     async def start(self) -> None:
         """Let it load; without it (another system, an old kernel) services are programs of their own."""
         if not _can_adopt():
