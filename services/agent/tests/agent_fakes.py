@@ -10,6 +10,7 @@ from uuid import UUID
 
 from agent.answering import Conversation, Judgement, Piece, Plan
 from agent.errors import SearchFailed
+from chassis.sentences import sentence_spans
 from contracts.documents import chunk_id
 from contracts.frames import Support
 from contracts.search import Filter, Passage, SearchResult, SentenceScore
@@ -30,7 +31,7 @@ def passage(text: str, *, path: str = "valves.md", ordinal: int = 0, line: int =
         version=SHA,
         saved_at=SAVED,
         runs=((0, 0, line),),
-        sentences=(SentenceScore(span=(0, len(text)), similarity=0.9),),
+        sentences=tuple(SentenceScore(span=span, similarity=0.5) for span in sentence_spans(text)),
         score=1.0,
     )
 

@@ -40,6 +40,7 @@ class ResponsesServer:
     requests: list[Json] = field(default_factory=list[Json])
     headers: list[dict[str, str]] = field(default_factory=list[dict[str, str]])
     base_url: str = ""
+    path: str = "/v1/responses"
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer one connection's requests, each with the next reply."""
@@ -47,7 +48,7 @@ class ResponsesServer:
             head = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
             headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:])}
             body = await reader.readexactly(int(headers.get("content-length", "0")))
-            assert head[0].startswith("POST /v1/responses "), head[0]
+            assert head[0].startswith(f"POST {self.path} "), head[0]
             self.requests.append(json.loads(body))
             self.headers.append(headers)
             await self._answer(self.replies.pop(0), writer)
@@ -104,7 +105,8 @@ async def responses_server() -> AsyncGenerator[ResponsesServer]:
 
 def sse(event: Json) -> bytes:
     """An event as it stands on the wire."""
-    return f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode()
+    name = f"event: {event['type']}\n" if "type" in event else ""
+    return f"{name}data: {json.dumps(event)}\n\n".encode()
 
 
 def response(status: str, output: Sequence[Json] = (), *, usage: tuple[int, int] | None = (11, 7), **more: Any) -> Json:

@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 from agent.answering import Answerer
+from agent.chat import ChatCompletions
 from agent.quoting import Extractive
 from agent.responses import Provider, Responses
 from agent.scripted import Scripted
@@ -26,17 +27,17 @@ async def open_answerer(settings: Settings) -> AsyncGenerator[Answerer]:
             provider = Provider(
                 key.get_secret_value() if key else "", settings.openai_base_url, settings.answer_timeout_s
             )
-            responses = Responses(
-                provider,
-                model=settings.answer_model,
-                max_output_tokens=settings.answer_tokens,
-                reasoning=settings.answer_reasoning,
+            model, tokens = settings.answer_model, settings.answer_tokens
+            answerer = (
+                Responses(provider, model=model, max_output_tokens=tokens, reasoning=settings.answer_reasoning)
+                if settings.chosen_answers == "responses"
+                else ChatCompletions(provider, model=model, max_output_tokens=tokens)
             )
-            await asyncio.to_thread(responses.warm)
+            await asyncio.to_thread(answerer.warm)
             try:
-                yield responses
+                yield answerer
             finally:
-                await responses.close()
+                await answerer.close()
 
 
 def free_of_charge(answerer: Answerer, settings: Settings) -> Answerer | None:

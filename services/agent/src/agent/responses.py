@@ -13,8 +13,9 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
+from chassis.conventions import CHAT, GEN_AI_INPUT_TOKENS, GEN_AI_OPERATION, GEN_AI_OUTPUT_TOKENS, GEN_AI_REQUEST_MODEL
 from chassis.telemetry import span
 from contracts.search import SearchResult
 
@@ -68,7 +69,7 @@ class Responses:
         """Round one: force one call of ``retrieve_documents`` and read its arguments."""
         from openai import omit
 
-        with span(f"chat {self.model}", self._attributes()) as current:
+        with self._span() as current:
             try:
                 response = await self._open().responses.create(
                     model=self.model,
@@ -99,7 +100,7 @@ class Responses:
     async def _stream(self, conversation: Conversation, plan: Plan, found: SearchResult) -> AsyncGenerator[Piece]:
         from openai import omit
 
-        with span(f"chat {self.model}", self._attributes()) as current:
+        with self._span() as current:
             try:
                 stream = await self._open().responses.create(
                     model=self.model,
@@ -145,8 +146,8 @@ class Responses:
             self._client = self._provider.client()
         return self._client
 
-    def _attributes(self) -> dict[str, Any]:
-        return {"gen_ai.operation.name": "chat", "gen_ai.request.model": self.model}
+    def _span(self) -> span:
+        return span(f"{CHAT} {self.model}", {GEN_AI_OPERATION: CHAT, GEN_AI_REQUEST_MODEL: self.model})
 
 
 def _usage(usage: ResponseUsage | None) -> Usage | None:
@@ -156,7 +157,7 @@ def _usage(usage: ResponseUsage | None) -> Usage | None:
 def _usage_attributes(usage: Usage | None) -> dict[str, int]:
     if usage is None:
         return {}
-    return {"gen_ai.usage.input_tokens": usage.input_tokens, "gen_ai.usage.output_tokens": usage.output_tokens}
+    return {GEN_AI_INPUT_TOKENS: usage.input_tokens, GEN_AI_OUTPUT_TOKENS: usage.output_tokens}
 
 
 def _check_ended(response: Response) -> None:

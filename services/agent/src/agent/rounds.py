@@ -38,6 +38,12 @@ TOOL: Final[JsonObject] = {
     },
 }
 
+CHAT_TOOL: Final[JsonObject] = {
+    "type": "function",
+    "function": {name: TOOL[name] for name in ("name", "description", "strict", "parameters")},
+}
+"""The same tool in the shape of Chat Completions."""
+
 ASK_TO_SEARCH: Final = (
     "You search a person's own notes for what they ask. Call retrieve_documents once. Replace words that point at "
     "something said before with what they point at. Do not answer."
@@ -53,6 +59,9 @@ You answer a person's question from passages of their own notes. The answer is r
 - When a name in the question fits several people or things in the passages, do not mix them: answer for each with its
   own citation, or ask which one is meant and name them.
 - No headings, no tables, no greeting, no offer of further help."""
+
+NOTE: Final = "talkdown.tool_call"
+"""Says in the trace whether the forced call came: ``called``, ``ignored``, or ``invalid_arguments``."""
 
 NOTHING_FOUND: Final = "(No passage was found.)"
 
@@ -92,12 +101,26 @@ def plan_of(question: str, output: Iterable[JsonObject]) -> Plan:
         if item.get("type") == "reasoning":
             reasoning.append(item)
         elif item.get("type") == "function_call" and item.get("name") == TOOL_NAME:
-            try:
-                arguments = RetrieveDocuments.model_validate_json(str(item.get("arguments", "")))
-            except ValidationError:
-                return Plan(question, notes={"talkdown.tool_call": "invalid_arguments"})
-            return Plan(arguments.query, carried=(*reasoning, item), notes={"talkdown.tool_call": "called"})
-    return Plan(question, notes={"talkdown.tool_call": "ignored"})
+            return _plan(question, item.get("arguments"), (*reasoning, item))
+    return Plan(question, notes={NOTE: "ignored"})
+
+
+def plan_of_chat(question: str, message: JsonObject) -> Plan:
+    """Read the first round's message of Chat Completions by the same rules."""
+    calls: list[JsonObject] = message.get("tool_calls") or []
+    for call in calls:
+        function: JsonObject = call.get("function") or {}
+        if function.get("name") == TOOL_NAME:
+            return _plan(question, function.get("arguments"), ({"role": "assistant", "tool_calls": [call]},))
+    return Plan(question, notes={NOTE: "ignored"})
+
+
+def _plan(question: str, arguments: object, carried: tuple[JsonObject, ...]) -> Plan:
+    try:
+        query = RetrieveDocuments.model_validate_json(str(arguments)).query
+    except ValidationError:
+        return Plan(question, notes={NOTE: "invalid_arguments"})
+    return Plan(query, carried=carried, notes={NOTE: "called"})
 
 
 def answer_input(conversation: Conversation, carried: Sequence[JsonObject], context: str) -> list[JsonObject]:
@@ -107,5 +130,19 @@ def answer_input(conversation: Conversation, carried: Sequence[JsonObject], cont
     if carried:
         call_id = carried[-1]["call_id"]
         return [*messages, *carried, {"type": "function_call_output", "call_id": call_id, "output": passages}]
-    asked = {"question": conversation.question, "passages": passages}
-    return [*messages[:-1], {"role": "user", "content": json.dumps(asked, ensure_ascii=False)}]
+    return [*messages[:-1], _asked_with(conversation.question, passages)]
+
+
+def chat_answer_input(conversation: Conversation, carried: Sequence[JsonObject], context: str) -> list[JsonObject]:
+    """The same for Chat Completions."""
+    passages = context or NOTHING_FOUND
+    messages = spoken(conversation)
+    if carried:
+        call_id = carried[-1]["tool_calls"][0]["id"]
+        return [*messages, *carried, {"role": "tool", "tool_call_id": call_id, "content": passages}]
+    return [*messages[:-1], _asked_with(conversation.question, passages)]
+
+
+def _asked_with(question: str, passages: str) -> JsonObject:
+    asked = {"question": question, "passages": passages}
+    return {"role": "user", "content": json.dumps(asked, ensure_ascii=False)}
