@@ -13,13 +13,19 @@ import { counted, linesOf } from "./words.js";
  * @typedef {object} AnswerNeeds
  * @property {(source: Source, lit: Lines[], from: HTMLElement) => void} openSource
  * @property {(question: string) => void} askAgain
+ * @property {(turnId: string) => void} stop
  * @property {(traceId: string) => string | null} traceLink
  * @property {(text: string) => void} say a complete sentence, for who cannot see it
  */
 
+/** @type {Record<number, string>} */
+const SUPPORTED = { 1: "Its sentence has", 2: "Both sentences have" };
+
 export class AnswerView {
   #written = { version: -1, sentences: 0, end: 0, codePoints: 0 };
   #stage = "";
+  /** @type {string | null} */
+  #turnId = null;
   #sources = 0;
 
   /**
@@ -47,8 +53,9 @@ export class AnswerView {
   /** @param {Turn} turn */
   show(turn) {
     this.#write(turn);
-    if (turn.stage !== this.#stage || turn.sources.length !== this.#sources) {
+    if (turn.stage !== this.#stage || turn.sources.length !== this.#sources || turn.turnId !== this.#turnId) {
       this.#stage = turn.stage;
+      this.#turnId = turn.turnId;
       this.#sources = turn.sources.length;
       this.element.dataset.stage = turn.stage;
       this.element.toggleAttribute("aria-busy", !ENDED.has(turn.stage));
@@ -135,8 +142,11 @@ export class AnswerView {
     const ended = turn.stage === "done";
     if (ended && turn.abstained) this.answer.querySelectorAll(".doubt").forEach((mark) => mark.remove());
     this.element.toggleAttribute("data-abstained", ended && turn.abstained);
+    const { turnId } = turn;
+    const runs = !ENDED.has(turn.stage) && turnId !== null;
     fill(
       this.meta,
+      runs && h("button", { class: "small", type: "button", onclick: () => this.needs.stop(turnId) }, "Stop answering"),
       ended && h("span", {}, verdictOf(turn)),
       ENDED.has(turn.stage) && link && h("a", { href: link, target: "_blank", rel: "noreferrer" }, ended ? "How it was found" : "What happened"),
     );
@@ -201,6 +211,6 @@ function verdictOf(turn) {
   const total = turn.sentences.length;
   const supported = turn.sentences.filter((sentence) => sentence.verdict === "supported").length;
   if (total === 0) return "";
-  if (supported === total) return total === 1 ? "Its sentence has a source." : `All ${total} sentences have a source.`;
+  if (supported === total) return `${SUPPORTED[total] ?? `All ${total} sentences have`} a source.`;
   return `${supported} of ${counted(total, "sentence")} ${supported === 1 ? "has" : "have"} a source.`;
 }

@@ -40,7 +40,10 @@ export function fill(element, ...children) {
     if (element.textContent !== text) element.textContent = text;
     return;
   }
-  element.replaceChildren(...nodes);
+  // What is the same stays as it is, with its focus and its selection.
+  const next = /** @type {Element} */ (element.cloneNode(false));
+  next.append(...nodes);
+  if (!element.isEqualNode(next)) element.replaceChildren(...next.childNodes);
 }
 
 /**

@@ -1,7 +1,7 @@
 // The folder panel: every file and what became of it, how fresh it is, what leaves the machine, what was given up.
 
 import { byId, fill, h } from "./dom.js";
-import { ago, corpusLine, counted, leaving, modeLine, reported, sized } from "./words.js";
+import { ago, corpusLine, counted, folderName, leaving, modeLine, reported, sized } from "./words.js";
 
 /** @import { Corpus, CorpusFile, DeadLetter, RefreshReport } from "./wire" */
 
@@ -24,13 +24,12 @@ export class FolderPanel {
   corpus = null;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #timer;
-  #shown = "";
 
   /** @param {FolderNeeds} needs */
   constructor(needs) {
     this.needs = needs;
     byId("refresh").addEventListener("click", () => void this.#refresh());
-    byId("file-filter").addEventListener("input", () => this.#files(true));
+    byId("file-filter").addEventListener("input", () => this.#files());
     document.addEventListener("visibilitychange", () => document.hidden || void this.look());
   }
 
@@ -55,7 +54,7 @@ export class FolderPanel {
   /** @param {Corpus} corpus */
   #show(corpus) {
     byId("state-dot").dataset.state = corpus.state;
-    fill(byId("state-words"), corpusLine(corpus));
+    fill(byId("state-words"), h("span", { class: "folder-name" }, `${folderName(corpus)} · `), corpusLine(corpus));
     fill(byId("mode"), modeLine(corpus));
     fill(byId("folder-path"), corpus.folder);
     this.#progress(corpus);
@@ -67,7 +66,7 @@ export class FolderPanel {
         h("li", {}, `${one.name}: ${STATES[one.state]}`, one.detail && h("small", {}, one.detail)),
       ),
     );
-    this.#files(false);
+    this.#files();
   }
 
   /** @param {Corpus} corpus */
@@ -96,8 +95,7 @@ export class FolderPanel {
     fill(byId("facts"), ...facts.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]));
   }
 
-  /** @param {boolean} always write them again, also when nothing changed */
-  #files(always) {
+  #files() {
     const files = this.corpus?.files ?? [];
     const filter = /** @type {HTMLInputElement} */ (byId("file-filter"));
     filter.hidden = files.length <= 12 && filter.value === "";
@@ -105,9 +103,6 @@ export class FolderPanel {
     const chosen = files
       .filter((file) => file.path.toLowerCase().includes(words))
       .sort((a, b) => ORDER[a.state] - ORDER[b.state] || a.path.localeCompare(b.path));
-    const key = JSON.stringify(chosen.slice(0, SHOWN));
-    if (key === this.#shown && !always) return;
-    this.#shown = key;
     const held = document.activeElement instanceof HTMLElement ? document.activeElement.dataset.path : undefined;
     fill(byId("files"), ...chosen.slice(0, SHOWN).map((file) => this.#file(file)));
     if (held !== undefined) {

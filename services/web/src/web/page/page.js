@@ -45,8 +45,29 @@ const wide = matchMedia("(min-width: 66rem)");
  */
 function begin(id) {
   chat = { id, ended: new AbortController(), call: null, turns: [] };
-  sessionStorage.setItem(CHAT, id);
+  remember(id);
   return chat;
+}
+
+/**
+ * Keep the chat for a reload of this tab. A browser that keeps nothing for pages only loses that.
+ * @param {string | null} id
+ */
+function remember(id) {
+  try {
+    if (id === null) sessionStorage.removeItem(CHAT);
+    else sessionStorage.setItem(CHAT, id);
+  } catch {
+    // Storage is switched off.
+  }
+}
+
+function remembered() {
+  try {
+    return sessionStorage.getItem(CHAT);
+  } catch {
+    return null;
+  }
 }
 
 /** End the chat and clear the page; the turns that run are stopped, and nothing late is let in. */
@@ -55,11 +76,11 @@ function end() {
   chat = null;
   lost = false;
   connection = { kind: "off" };
-  sessionStorage.removeItem(CHAT);
+  remember(null);
   ending?.call?.stop();
   ending?.ended.abort();
   for (const { turn } of ending?.turns ?? []) {
-    if (turn.turnId !== null && !ENDED.has(turn.stage)) void web.cancel(turn.turnId).catch(() => undefined);
+    if (turn.turnId !== null && !ENDED.has(turn.stage)) stopTurn(turn.turnId);
   }
   byId("turns").replaceChildren();
   byId("said").replaceChildren();
@@ -78,6 +99,7 @@ async function add(within, first) {
   const view = new AnswerView(first.question, {
     openSource: (source, lit, from) => openSource(wantedOf(source, lit), from),
     askAgain: (words) => submit(words),
+    stop: stopTurn,
     traceLink: (traceId) => traceUrl?.replace("{trace_id}", traceId) ?? null,
     say: (words) => {
       if (!ENDED.has(first.stage)) byId("said").append(h("p", {}, words));
@@ -131,12 +153,17 @@ function submit(words) {
 /** Stop the newest answer that runs; the chat goes on. */
 function stopAnswer() {
   const running = chat?.turns.findLast(({ turn }) => !ENDED.has(turn.stage));
-  if (running?.turn.turnId) void web.cancel(running.turn.turnId).catch(() => undefined);
-  return running !== undefined;
+  if (running?.turn.turnId) stopTurn(running.turn.turnId);
+}
+
+/** @param {string} turnId */
+function stopTurn(turnId) {
+  // A turn that has just ended, or a connection that is gone: the turn's own frames say what became of it.
+  void web.cancel(turnId).catch(() => undefined);
 }
 
 async function restore() {
-  const id = sessionStorage.getItem(CHAT);
+  const id = remembered();
   if (id === null) return;
   const within = begin(id);
   try {

@@ -75,7 +75,9 @@ export class SourcePanel {
     if (found.changed) this.#note("This note has changed since the answer, so its lines may have moved.", "changed");
     else this.#note(lit.length > 0 ? `The answer rests on ${lit.map(linesOf).join(" and ")}.` : "");
     const first = byId("source-text").querySelector("[data-lit='lines']");
-    first?.scrollIntoView({ block: "center" });
+    const rail = byId("rail");
+    if (first) rail.scrollTop += first.getBoundingClientRect().top - rail.getBoundingClientRect().top - rail.clientHeight / 3;
+    else rail.scrollTop = 0;
   }
 
   /**

@@ -60,14 +60,18 @@ export function reported(report) {
 }
 
 /** @param {Corpus} corpus */
+export function folderName(corpus) {
+  return corpus.folder.split("/").filter(Boolean).at(-1) ?? "Folder";
+}
+
+/** @param {Corpus} corpus */
 export function corpusLine(corpus) {
-  const folder = corpus.folder.split("/").filter(Boolean).at(-1) ?? "Folder";
   const notes = counted(corpus.documents, "note");
-  if (corpus.state === "failed") return `${folder} · needs a look`;
-  if (corpus.state === "building") return `${folder} · reading, ${notes} so far`;
+  if (corpus.state === "failed") return "needs a look";
+  if (corpus.state === "building") return `reading, ${notes} so far`;
   const waiting = corpus.files.filter((file) => file.state === "waiting").length;
-  if (waiting > 0) return `${folder} · ${notes}, ${waiting} being read`;
-  return `${folder} · ${notes}${corpus.rejected ? `, ${corpus.rejected} rejected` : ""} · current`;
+  if (waiting > 0) return `${notes}, ${waiting} being read`;
+  return `${notes}${corpus.rejected ? `, ${corpus.rejected} rejected` : ""} · current`;
 }
 
 const LEAVING = { documents: "Notes", questions: "Questions", voice: "Voice" };
