@@ -6,6 +6,8 @@ import datetime as dt
 
 import pytest
 from contracts.documents import Properties
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from ingestor.chunking import chunk_document
 from ingestor.frontmatter import front_matter_of
 
@@ -70,6 +72,22 @@ def test_malformed_front_matter_is_passed_over_with_a_notice(yaml: str, where: s
     assert cut.properties == Properties(title="Kept")
     assert cut.notice is not None
     assert where in cut.notice
+
+
+YAML = (
+    "a: ¦title: ¦tags: ¦- ¦[¦]¦{¦}¦, ¦&a ¦*a¦!!int ¦!!python/name:os.system ¦|¦>¦'¦\"¦#¦%¦@¦"
+    "\n¦\n  ¦\t¦<<: ¦? ¦: ¦---\n¦...\n¦é"
+)
+
+
+@pytest.mark.behaviour("C11")
+@settings(max_examples=500, deadline=None)
+@given(bits=st.lists(st.one_of(st.sampled_from(YAML.split("¦")), st.characters(exclude_characters="\0")), max_size=30))
+def test_no_front_matter_is_an_error(bits: list[str]) -> None:
+    text = f"---\ntitle: x\n{''.join(bits)}\n---\nThe text.\n".encode(errors="replace").decode()
+    front = front_matter_of(text)
+    assert text[front.length :].endswith("The text.\n"), "the document is never lost"
+    assert chunk_document(text.encode(), text).properties == front.properties
 
 
 @pytest.mark.behaviour("C11")

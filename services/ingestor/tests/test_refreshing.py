@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from contracts.events import RefreshSealed
 from contracts.refreshes import RefreshReport
+from ingestor import preparing
+from ingestor.chunking import Cut, chunk_document
 from ingestor.errors import FolderUnavailable
 from ingestor_house import House, house, until
 
@@ -110,6 +112,29 @@ async def test_a_document_that_the_index_refuses_holds_up_no_other(quiet: House)
     quiet.write("poison.md", "Cured.\n")
     assert (await quiet.parts.refreshing.refresh_tree()).status == "finished"
     assert quiet.retriever.texts == {"good.md": "Good.\n", "poison.md": "Cured.\n"}
+
+
+class Panic(BaseException):
+    """What a parser in another language raises when it gives up."""
+
+
+@pytest.mark.behaviour("C13")
+async def test_a_document_that_brings_down_the_parser_stops_no_other(
+    quiet: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def panicking(data: bytes, text: str, length: int) -> Cut:
+        if "boom" in text:
+            raise Panic
+        return chunk_document(data, text, length)
+
+    monkeypatch.setattr(preparing, "chunk_document", panicking)
+    quiet.write("bad.md", "boom\n")
+    quiet.write("good.md", "Good.\n")
+    report = await quiet.parts.refreshing.refresh_tree()
+    assert report.status == "finished"
+    assert quiet.retriever.texts == {"good.md": "Good.\n"}
+    (file,) = [file for file in quiet.parts.ledger.files() if file.path == "bad.md"]
+    assert (file.state, "please report it" in (file.reason or "")) == ("rejected", True)
 
 
 @pytest.mark.behaviour("E1")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
 from uuid import UUID
@@ -12,6 +13,8 @@ from ingestor.chunking import CHUNK_LENGTH, Cut, chunk_document, fingerprint
 from ingestor.frontmatter import front_matter_of
 from ingestor.reading import FILE_LIMIT, Reading, read
 from ingestor.scanning import Place, Refusal, Scan
+
+log = logging.getLogger(__name__)
 
 __all__ = ["Limits", "Noticed", "Prepared", "bounded", "event_of", "prepare", "read_all"]
 
@@ -54,8 +57,22 @@ def prepare(places: Iterable[Place], limits: Limits) -> list[Prepared | Refusal]
         if isinstance(reading, Refusal):
             prepared.append(reading)
         else:
-            prepared.append(Prepared(reading, chunk_document(reading.data, reading.text, limits.chunk)))
+            prepared.append(_cut(reading, limits))
     return prepared
+
+
+def _cut(reading: Reading, limits: Limits) -> Prepared | Refusal:
+    """Cut a document; one that brings down the parser, whose panics are no ``Exception``, brings down nothing else."""
+    try:
+        return Prepared(reading, chunk_document(reading.data, reading.text, limits.chunk))
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt | SystemExit):
+            raise
+        log.exception("a document could not be cut", extra={"path": reading.path})
+        return Refusal(
+            reading.path,
+            f"It could not be cut into chunks ({type(error).__name__}), which is our fault: please report it.",
+        )
 
 
 def read_all(places: Iterable[Place], limits: Limits) -> list[Noticed | Refusal]:

@@ -142,6 +142,7 @@ class Publishing:
                 if time.monotonic() > until:
                     self._ledger.settle(change.refresh_id, visible=False)
                     raise
+                await asyncio.sleep(ASK_EVERY_S)
             except BaseException:
                 self._ledger.settle(change.refresh_id, visible=False)
                 raise
