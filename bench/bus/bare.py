@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, cast
 from uuid import uuid4
 
 from contracts.events import TurnRequested, type_of
@@ -38,7 +39,7 @@ async def consume(
     """Read, decode, handle and acknowledge ``total`` events; acknowledgements of a read go together."""
     left = total
     while left > 0:
-        answer = await redis.xreadgroup(group, "bare", dict.fromkeys(STREAMS, ">"), count=count, block=1000)
+        answer = cast(Any, await redis.xreadgroup(group, "bare", dict.fromkeys(STREAMS, ">"), count=count, block=1000))
         async with redis.pipeline(transaction=False) as pipeline:
             for name, entries in answer:
                 places: list[bytes] = []

@@ -1,9 +1,9 @@
 """What an event costs on the bus, beside the same work on bare redis-py, in one process and one run.
 
-The same events with the same fields go to eight streams in pipelines of twenty, and are read by a consumer group, decoded
-into the same model, handled by a function that counts, and acknowledged. Told is the CPU of this process per event; the
-ways take turns, and the ratio is that of the medians. The bus also keeps leases, order by key, attempts, dead letters
-and traces; ``recorded`` is the bus with every span kept for export, as with a collector.
+The same events with the same fields go to eight streams in pipelines of twenty, and are read by a consumer group,
+decoded into the same model, handled by a function that counts, and acknowledged. Told is the CPU of this process per
+event; the ways take turns, and the ratio is that of the medians. The bus also keeps leases, order by key, attempts,
+dead letters and traces; ``recorded`` is the bus with every span kept for export, as with a collector.
 
 Goal: at most 1.20 times bare redis-py. Result: ``bench/results/bus.json``.
 """
@@ -22,7 +22,6 @@ from pathlib import Path
 from uuid import uuid4
 
 import uvloop
-from chassis import telemetry
 from chassis.bus import Bus, open_bus
 from chassis.settings import ServiceSettings
 from contracts.events import TurnRequested
@@ -31,6 +30,8 @@ from embedded.valkey import Valkey
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
 from redis.asyncio import Redis
+
+from chassis import telemetry
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]

@@ -1,10 +1,10 @@
-"""A small service for the tests of the server; as a program (``python chassis_app.py FD``) it runs until it is told to stop."""
+"""A small service for the tests of the server; ``python chassis_app.py FD GRACE`` runs it until it is told to stop."""
 
 from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import TypedDict
 
@@ -23,7 +23,7 @@ class State(TypedDict):
 
 
 @asynccontextmanager
-async def lifespan(app: FastAPI) -> AsyncIterator[State]:
+async def lifespan(app: FastAPI) -> AsyncGenerator[State]:
     """Give one word."""
     yield {"word": "amber"}
 
@@ -49,7 +49,7 @@ def make(settings: ServiceSettings, *, around: object = lifespan) -> FastAPI:
         await asyncio.Event().wait()
 
     async def tells(request: Request) -> StreamingResponse:
-        async def lines() -> AsyncIterator[bytes]:
+        async def lines() -> AsyncGenerator[bytes]:
             print("streaming", flush=True)
             yield b"begun\n"
             await health_of(request.app).stopping.wait()

@@ -76,7 +76,7 @@ async def test_a_service_waits_for_its_database_and_says_so(unused_tcp_port: int
 
     opening = asyncio.create_task(opens())
     async with asyncio.timeout(20):
-        while not health.waiting:
+        while not health.waiting:  # noqa: ASYNC110 - a condition of the service, which has no event for it
             await asyncio.sleep(0.01)
     ready = await health.ready()
     assert ready.status == "waiting"
@@ -95,7 +95,7 @@ async def test_an_open_pool_is_asked_whether_the_database_is_there(postgres_url:
 
 
 def test_queries_have_names_and_sentences() -> None:
-    text = "-- name: all_words\n-- Every word, sorted.\nselect word from words order by word;\n\n-- name: one\n-- One.\nselect 1"
+    text = "-- name: all_words\n-- All.\nselect word from words order by word;\n\n-- name: one\n-- One.\nselect 1"
     queries = Queries(parse(text, "words.sql"), "words.sql")
     assert queries["all_words"].endswith(b"order by word")
     assert queries.one == b"-- One.\nselect 1"

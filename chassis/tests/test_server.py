@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import signal
-import socket
-import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 from uuid import uuid4
 
 import httpx
@@ -23,7 +19,7 @@ from fastapi import FastAPI
 
 
 @asynccontextmanager
-async def reached(app: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
+async def reached(app: FastAPI) -> AsyncGenerator[httpx.AsyncClient]:
     """A client of an app that runs in this process."""
     async with (
         app.router.lifespan_context(app),
@@ -92,7 +88,7 @@ async def test_while_it_starts_a_service_answers_for_its_health_and_holds_reques
     go_on = asyncio.Event()
 
     @asynccontextmanager
-    async def slow(app: FastAPI) -> AsyncIterator[State]:
+    async def slow(app: FastAPI) -> AsyncGenerator[State]:
         await go_on.wait()
         async with lifespan(app) as state:
             yield state
@@ -173,7 +169,7 @@ async def test_work_in_the_background_ends_as_soon_as_the_service_begins_to_stop
             ended.set()
 
     @asynccontextmanager
-    async def working(app: FastAPI) -> AsyncIterator[State]:
+    async def working(app: FastAPI) -> AsyncGenerator[State]:
         async with background(health_of(app), work()):
             yield {"word": "busy"}
 
@@ -191,12 +187,15 @@ async def test_work_that_fails_takes_the_service_with_it() -> None:
         raise OSError("the disk is gone")
 
     @asynccontextmanager
-    async def working(app: FastAPI) -> AsyncIterator[State]:
+    async def working(app: FastAPI) -> AsyncGenerator[State]:
         async with background(health_of(app), fails()):
             yield {"word": "busy"}
 
     app = make(ServiceSettings(), around=working)
+
+    async def until_it_stops() -> None:
+        async with reached(app), asyncio.timeout(5):
+            await health_of(app).stopping.wait()
+
     with pytest.raises(ExceptionGroup):
-        async with reached(app):
-            async with asyncio.timeout(5):
-                await health_of(app).stopping.wait()
+        await until_it_stops()

@@ -6,7 +6,7 @@ import asyncio
 import signal
 import socket
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -37,7 +37,7 @@ class Running:
 
 
 @asynccontextmanager
-async def running(grace_s: float) -> AsyncIterator[Running]:
+async def running(grace_s: float) -> AsyncGenerator[Running]:
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         bound.listen()

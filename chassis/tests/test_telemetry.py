@@ -1,4 +1,4 @@
-"""Traces and logs: connected over HTTP and the bus, without content, and harmless when the collector is gone (E2, T15)."""
+"""Traces and logs: connected over HTTP and bus, without content, harmless when the collector is gone (E2, T15)."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import asyncio
 import json
 import logging
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import pairwise
 from uuid import uuid4
 
 import httpx
 import pytest
-from chassis import conventions, telemetry
 from chassis.bus import open_bus
 from chassis.http import ServiceClient
 from chassis.server import service
@@ -26,6 +26,8 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import StatusCode
+
+from chassis import conventions, telemetry
 
 
 @pytest.fixture(autouse=True)
@@ -77,7 +79,7 @@ class _Take(BaseHTTPRequestHandler):
 @pytest.mark.behaviour("E2")
 async def test_one_trace_goes_over_http_and_the_bus(spans: InMemorySpanExporter) -> None:
     @asynccontextmanager
-    async def lifespan(app: FastAPI) -> AsyncIterator[dict[str, object]]:
+    async def lifespan(app: FastAPI) -> AsyncGenerator[dict[str, object]]:
         yield {}
 
     handled = asyncio.Event()
@@ -110,7 +112,7 @@ async def test_one_trace_goes_over_http_and_the_bus(spans: InMemorySpanExporter)
     finished = named(spans)
     chain = ["question", "POST agent", "POST /turns/{name}", "send turns", "process turns", "answer"]
     assert set(finished) == set(chain)
-    for parent, child in zip(chain, chain[1:], strict=False):
+    for parent, child in pairwise(chain):
         above, below = finished[parent].context, finished[child].parent
         assert above is not None
         assert below is not None

@@ -13,7 +13,7 @@ looks whole is worse than one that is started again.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncGenerator, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -21,7 +21,7 @@ from chassis.health import Health
 
 
 @asynccontextmanager
-async def background(health: Health, *work: Coroutine[Any, Any, object]) -> AsyncIterator[None]:
+async def background(health: Health, *work: Coroutine[Any, Any, object]) -> AsyncGenerator[None]:
     """Run ``work`` until the service stops, or until the block is left; an error in it is raised from the block."""
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(one) for one in work]

@@ -1,6 +1,6 @@
 """The names that spans and their attributes carry: our own constants, since the conventions still move.
 
-Sources: OpenTelemetry semantic conventions for HTTP, messaging and generative AI, as of 1.37 and their development parts.
+Sources: OpenTelemetry's semantic conventions for HTTP, messaging and generative AI, as of 1.37, development parts too.
 """
 
 from __future__ import annotations

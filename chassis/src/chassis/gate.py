@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
-from typing import Any
+from typing import Any, cast
 
 from fastapi import FastAPI
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -34,7 +34,7 @@ class Gate:
         self._leave = asyncio.Event()
 
     @asynccontextmanager
-    async def open(self, app: FastAPI) -> AsyncIterator[None]:
+    async def open(self, app: FastAPI) -> AsyncGenerator[None]:
         """Begin the lifespan, and end it; what it raises is raised here, unless the server was told to give up."""
         self._opened.clear()
         self._leave.clear()
@@ -110,6 +110,6 @@ class Gate:
 
 
 def _plain(error: BaseException) -> str:
-    while isinstance(error, BaseExceptionGroup) and error.exceptions:
-        error = error.exceptions[0]
+    while isinstance(error, BaseExceptionGroup):
+        error = cast(BaseExceptionGroup[BaseException], error).exceptions[0]
     return type(error).__name__

@@ -23,7 +23,7 @@ class Health:
 
     def __init__(self, service: str, mode: Mode | None = None) -> None:
         self.service = service
-        self.mode = mode
+        self.mode: Mode | None = mode
         self.stopping = asyncio.Event()
         self.corpus: Callable[[], CorpusState | None] = lambda: None
         self._probes: dict[str, Probe] = {}

@@ -15,7 +15,7 @@ Errors::
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
@@ -150,7 +150,7 @@ def refused(service: str, response: httpx.Response) -> Refused:
 @asynccontextmanager
 async def open_client(
     base_url: str, service: str, *, timeout: float = ANSWER_TIMEOUT_S, connections: int = 100
-) -> AsyncIterator[ServiceClient]:
+) -> AsyncGenerator[ServiceClient]:
     """A client of one service; ``timeout`` is for an answer, in seconds. No proxy of the environment is asked."""
     import httpx
 

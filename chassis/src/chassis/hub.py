@@ -17,7 +17,7 @@ from contracts.frames import frames_key
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
-from chassis.redis import ANSWER_TIMEOUT_S, LOST, Line, Pauses, end
+from chassis.redis import ANSWER_TIMEOUT_S, LOST, Line, Pauses, ask, end
 
 log = logging.getLogger(__name__)
 
@@ -264,7 +264,7 @@ class FrameHub:
     async def range_after(self, key: bytes, cursor: bytes) -> Frames:
         """Frames straight from the stream, for a reader that is behind."""
         command = ("XRANGE", key, b"(" + cursor, b"+", "COUNT", MAX_BATCH)
-        entries = await self._redis.execute_command(*command)
+        entries = await ask(self._redis, *command)
         return [(cursor, fields[b"frame"]) for cursor, fields in entries]
 
     async def _run(self) -> None:

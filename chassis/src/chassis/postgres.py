@@ -16,7 +16,7 @@ import hashlib
 import logging
 import re
 import zlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -46,7 +46,7 @@ class DatabaseError(Exception):
 
 
 class MigrationChanged(DatabaseError):
-    """A migration that was applied is not the file it was: put the old file back, and change the schema in a new one."""
+    """A migration that was applied is not the file it was: put that back, and change the schema in a new one."""
 
 
 class MigrationGap(DatabaseError):
@@ -56,7 +56,7 @@ class MigrationGap(DatabaseError):
 @asynccontextmanager
 async def open_pool(
     url: SecretStr, *, schema: str, health: Health | None = None, size: int = 10, smallest: int = 1
-) -> AsyncIterator[Pool]:
+) -> AsyncGenerator[Pool]:
     """A pool of at most ``size`` connections whose rows are dicts and whose search path is ``schema, public``.
 
     Waits for the database with growing pauses; ``health`` tells meanwhile, and later whenever it is gone.
@@ -73,14 +73,15 @@ async def open_pool(
         "connect_timeout": 5,
     }
     # Each connection is tried before it is given out: after a restart of the database none of the old ones serves.
-    pool: Pool = AsyncConnectionPool(
+    pool = AsyncConnectionPool(
         conninfo,
+        connection_class=Connection,
         kwargs=kwargs,
         min_size=smallest,
         max_size=size,
         timeout=POOL_TIMEOUT_S,
         open=False,
-        check=AsyncConnectionPool.check_connection,
+        check=_try_out,
     )
     async with pool:
         if health is not None:
@@ -186,6 +187,10 @@ async def _wait_for(conninfo: str, health: Health | None) -> None:
         if health is not None:
             health.arrived("postgres")
         return
+
+
+async def _try_out(connection: Connection) -> None:
+    await connection.execute("select 1")
 
 
 def _probe(pool: Pool) -> Any:

@@ -33,7 +33,7 @@ class Queries(Mapping[str, bytes]):
 
     @classmethod
     def of(cls, package: str, folder: str = "sql") -> Queries:
-        """All queries of the ``.sql`` files directly in ``package/folder`` (migrations lie in a folder of their own)."""
+        """All queries of the ``.sql`` files in ``package/folder`` itself (migrations lie in a folder of their own)."""
         found: dict[str, bytes] = {}
         place = resources.files(package) / folder
         if not place.is_dir():

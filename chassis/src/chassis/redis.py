@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
-from typing import Any
+from typing import Any, cast
 
-from hiredis import pack_command
+import hiredis
 from pydantic import SecretStr
 from redis.asyncio import BlockingConnectionPool, Connection, ConnectionPool, Redis
 from redis.asyncio.connection import AbstractConnection
@@ -21,6 +21,8 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 from chassis.health import Health, Probe
 
 log = logging.getLogger(__name__)
+
+_pack = cast(Callable[[tuple[bytes | str | int, ...]], bytes], hiredis.pack_command)  # its own stub names one argument
 
 LOST = (RedisConnectionError, RedisTimeoutError, OSError)
 """What a command raises when the server is gone."""
@@ -99,7 +101,7 @@ def connect(url: str | SecretStr) -> Redis:
 
 
 @asynccontextmanager
-async def open_redis(url: str | SecretStr, *, health: Health | None = None) -> AsyncIterator[Redis]:
+async def open_redis(url: str | SecretStr, *, health: Health | None = None) -> AsyncGenerator[Redis]:
     """A client that is closed at the end; ``health`` tells whenever the server is gone."""
     redis = connect(url)
     if health is not None:
@@ -133,7 +135,10 @@ class Line:
 
     def __init__(self, redis: Redis) -> None:
         pool: ConnectionPool = redis.connection_pool
-        settings = dict(pool.connection_kwargs) | {"socket_timeout": None, "retry": Retry(NoBackoff(), 0)}
+        settings: dict[str, Any] = dict(pool.connection_kwargs) | {
+            "socket_timeout": None,
+            "retry": Retry(NoBackoff(), 0),
+        }
         self._connection: AbstractConnection = pool.connection_class(**settings)
         self.id = 0
 
@@ -162,7 +167,7 @@ class Line:
         connection = self._connection
         try:
             async with asyncio.timeout(within):
-                packed = b"".join([pack_command(tuple(command)) for command in commands])
+                packed = b"".join([_pack(tuple(command)) for command in commands])
                 await connection.send_packed_command(packed, check_health=False)
                 answers = [await self._answer() for _ in commands]
         except TimeoutError as error:
@@ -174,9 +179,15 @@ class Line:
 
     async def _answer(self) -> Any:
         try:
-            return await self._connection.read_response(disable_decoding=True)
+            return await cast(Any, self._connection).read_response(disable_decoding=True)
         except ResponseError as error:
             return error
+
+
+async def ask(redis: Redis, *command: bytes | str | int, **options: object) -> Any:
+    """One command on a connection of the pool; ``options`` are for the client's reading of the answer."""
+    client = cast(Any, redis)  # its own types lose what the commands answer
+    return await client.execute_command(*command, **options)
 
 
 class Pauses:

@@ -122,6 +122,7 @@ class UnknownFailures:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one connection."""
         begun = False
 
         async def sending(message: Message) -> None:

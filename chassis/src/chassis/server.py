@@ -17,7 +17,7 @@ import asyncio
 import logging
 import signal
 import socket
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from types import FrameType
 from typing import Any
@@ -56,7 +56,7 @@ def service(
     gate = Gate(lifespan, health, settings.grace_s)
 
     @asynccontextmanager
-    async def alive(app: FastAPI) -> AsyncIterator[None]:
+    async def alive(app: FastAPI) -> AsyncGenerator[None]:
         async with gate.open(app):
             yield
 
@@ -168,7 +168,7 @@ class _Server(uvicorn.Server):
         until = self._loop.time() + (self.config.timeout_graceful_shutdown or 0)
         for server in self.servers:
             server.close()
-        while self._websockets_open() and not self.force_exit and self._loop.time() < until:
+        while self._websockets_open() and not self.force_exit and self._loop.time() < until:  # noqa: ASYNC110
             await asyncio.sleep(0.05)
         self.config.timeout_graceful_shutdown = max(1, round(until - self._loop.time()))
         await super().shutdown(sockets)

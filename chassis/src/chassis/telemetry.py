@@ -93,7 +93,7 @@ def content_allowed() -> bool:
 class span:  # noqa: N801 - it is used as a verb: with span("embed"): ...
     """``with span("chat gpt", {...}) as current:`` a span that is current inside, and knows an error by its type alone.
 
-    ``parent`` is a ``traceparent`` (or a context) to continue instead of the current span; ``links`` are ``traceparent``s.
+    ``parent`` is a ``traceparent`` (or a context) to continue instead of the current span; ``links`` are such too.
     """
 
     __slots__ = ("_token", "current")

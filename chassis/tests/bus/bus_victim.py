@@ -1,6 +1,6 @@
 """A consumer in a process of its own, to be killed: ``python bus_victim.py URL MODE [TURN]``.
 
-``hang`` says that it began and never ends; ``die`` ends the process at once on the turn that is named, and handles others.
+``hang`` says that it began and never ends; ``die`` ends the process on the turn that is named, and handles others.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ import sys
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from uuid import uuid4
 
@@ -15,7 +16,7 @@ from bus_carrier import QUICK, Carrier, asked, eventually, stop
 from chassis.bus import BusUnavailable, open_bus
 from chassis.bus.scripts import Scripts
 from chassis.bus.wire import stream_name
-from chassis.redis import connect
+from chassis.redis import ask, connect
 from contracts.documents import DocumentVersion
 from contracts.events import RefreshSealed, TurnRequested
 from redis.asyncio import Redis
@@ -159,7 +160,7 @@ async def test_a_newcomer_gets_its_share_of_partitions(redis_carrier: Carrier, r
     first = redis_carrier.consume(await redis_carrier.bus(), "workers", {})
 
     async def owners() -> list[int]:
-        leases: dict[bytes, bytes] = await redis.execute_command("HGETALL", "talkdown.leases.turns.workers")
+        leases: dict[bytes, bytes] = await ask(redis, "HGETALL", "talkdown.leases.turns.workers")
         names = list(leases.values())
         return sorted(names.count(name) for name in set(names))
 
@@ -252,7 +253,7 @@ async def test_an_event_that_lost_a_part_is_a_dead_letter_and_never_half_an_even
     event = RefreshSealed(refresh_id=uuid4(), started_at=datetime.now(UTC), documents=paths)
     await bus.publish(event)
     for name in [stream_name("documents", partition) for partition in range(QUICK.partitions)]:
-        for place, _ in (await redis.xrange(name))[1:2]:
+        for place, _ in (await ask(redis, "XRANGE", name, "-", "+"))[1:2]:
             await redis.xdel(name, place)
     redis_carrier.consume(bus, "retriever", {RefreshSealed: keep}, stream="documents")
 
@@ -272,14 +273,14 @@ async def test_the_parts_of_an_event_stand_together_however_many_publish(redis_c
     events = [RefreshSealed(refresh_id=uuid4(), started_at=datetime.now(UTC), documents=paths) for _ in range(10)]
     buses = [await redis_carrier.bus(replace(QUICK, part_bytes=1000, partitions=1)) for _ in range(3)]
     await asyncio.gather(*(buses[number % 3].publish(event) for number, event in enumerate(events)))
-    order = [fields[b"id"] for _, fields in await redis.xrange(stream_name("documents", 0))]
+    order = [fields[b"id"] for _, fields in await ask(redis, "XRANGE", stream_name("documents", 0), "-", "+")]
     assert len(order) == 50
-    assert sum(one != other for one, other in zip(order, order[1:], strict=False)) == 9
+    assert sum(one != other for one, other in pairwise(order)) == 9
 
 
 async def test_the_fields_on_the_wire_are_plain(redis_carrier: Carrier, redis: Redis) -> None:
     await (await redis_carrier.bus()).publish(event := asked())
-    entries = [entry for name in NAMES for entry in await redis.xrange(name)]
+    entries = [entry for name in NAMES for entry in await ask(redis, "XRANGE", name, "-", "+")]
     ((_, fields),) = entries
     assert fields[b"type"] == b"turn.requested.v1"
     assert fields[b"key"] == str(event.chat_id).encode()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from urllib.parse import urlsplit
 
@@ -18,7 +18,7 @@ SCHEMES = ("redis", "rediss", "unix", "valkey", "kafka", "memory")
 @asynccontextmanager
 async def open_bus(
     url: str, *, service: str, options: Options | None = None, health: Health | None = None
-) -> AsyncIterator[Bus]:
+) -> AsyncGenerator[Bus]:
     """The bus at ``redis://``, ``kafka://`` or ``memory://``, as ``service``; ``health`` tells when it is gone."""
     scheme = urlsplit(url).scheme
     how = options or Options()

@@ -1,9 +1,9 @@
 """What the bus promises, whatever carries it.
 
-- An event is delivered at least once to every group that consumes its stream; a new group begins at the oldest event kept.
+- An event is delivered at least once to every group that consumes its stream; a new group begins at the oldest one.
 - Events with one key are handled one at a time, and in order when nothing fails; other keys run beside them.
-- An event whose handler fails is tried again with growing pauses; after ``attempts``, or at once on ``Reject``, it becomes
-  a dead letter with its reason, and the group goes on. The dead letter can be replayed, to that group alone.
+- An event whose handler fails is tried again with growing pauses; after ``attempts``, or at once on ``Reject``, it
+  becomes a dead letter with its reason, and the group goes on. The dead letter can be replayed, to that group alone.
 - A slow handler keeps its event for as long as its process lives; what a process held that died, or that lost its
   connection for longer than ``lease_s``, is handled by another.
 - What is unread or unfinished by any group is never removed.
@@ -85,5 +85,5 @@ class Bus(Protocol):
         ...
 
     async def replay(self, letter: str) -> Replayed:
-        """Give a dead letter's event to the group that failed on it once more, under a new id; the letter is gone then."""
+        """Give a dead letter's event once more, under a new id, to the group that failed on it; the letter is gone."""
         ...

@@ -6,8 +6,8 @@
                                                                         XACK in batches <-- done
 
 The consumers of a group share its partitions by leases, so that a key is handled by one process at a time; the lease
-is renewed while the process lives, however slow its handlers are. A consumer that takes over a partition claims what the
-last one left pending.
+is renewed while the process lives, however slow its handlers are. A consumer that takes over a partition claims what
+the last one left pending.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import logging
 import os
 import secrets
 import socket
-from typing import Any
+from typing import Any, cast
 
 from contracts.corpus import DeadLetter, Replayed
 from contracts.events import Event
@@ -31,7 +31,7 @@ from chassis.bus.redis_consumer import RedisConsumer
 from chassis.bus.scripts import Scripts
 from chassis.bus.sending import Sender
 from chassis.bus.wire import DEAD, Fields, fields_of, new_id, partition_of, split, stream_name
-from chassis.redis import LOST
+from chassis.redis import LOST, ask
 from chassis.telemetry import PRODUCER, inject, span, traceparent_of
 
 log = logging.getLogger(__name__)
@@ -109,7 +109,7 @@ class RedisBus:
             found = []
         if not found:
             raise LetterNotFound(letter)
-        dead: Fields = found[0][1]
+        dead = cast(Fields, found[0][1])
         event_id = new_id()
         fields = {
             b"type": dead[b"type"],
@@ -128,7 +128,7 @@ class RedisBus:
 
     async def _ask(self, *command: bytes | str | int) -> Any:
         try:
-            return await self._redis.execute_command(*command)
+            return await ask(self._redis, *command)
         except LOST as error:
             raise BusUnavailable("Redis does not answer; try again in a moment.") from error
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextlib import suppress
-from typing import Any
 
 from redis.asyncio import Redis
 from redis.exceptions import RedisError, ResponseError
@@ -22,13 +21,13 @@ from chassis.bus.scripts import Scripts
 from chassis.bus.settling import RedisSettling
 from chassis.bus.wire import Assembler, delivery_of, stream_name
 from chassis.bus.worker import Worker
-from chassis.redis import ANSWER_TIMEOUT_S, LOST, Line, Pauses, end
+from chassis.redis import ANSWER_TIMEOUT_S, LOST, Line, Pauses, ask, end
 
 log = logging.getLogger(__name__)
 
 PENDING_PAGE = 100
 SUSPECT_AFTER = 1
-"""An event that was left behind more often than this is taken up alone, so that one that kills its process is found out."""
+"""An event that was left behind more often than this is taken up alone: one that kills its process is found out."""
 MAX_COUNT = 32
 LOST_PART = "A part of the event did not come; it was published in several because of its size."
 
@@ -161,9 +160,7 @@ class RedisConsumer:
         """Take over what is pending in a partition that is ours now, but for what this process already has."""
         name, first, suspects = self._names[partition], "-", list[tuple[bytes, int]]()
         while True:
-            page: list[Any] = await self._redis.execute_command(
-                "XPENDING", name, self._group, first, "+", PENDING_PAGE, parse_detail=True
-            )
+            page = await ask(self._redis, "XPENDING", name, self._group, first, "+", PENDING_PAGE, parse_detail=True)
             rows = [(row["message_id"], int(row["times_delivered"])) for row in page]
             unknown = [row for row in rows if row[0] not in self._settling.held[partition]]
             suspects += [row for row in unknown if row[1] > SUSPECT_AFTER]
@@ -182,7 +179,7 @@ class RedisConsumer:
         counts = dict(rows)
         command = ("XCLAIM", self._names[partition], self._group, "owner", 0, *counts)
         taken = False
-        for place, fields in await self._redis.execute_command(*command, parse_justid=False):
+        for place, fields in await ask(self._redis, *command, parse_justid=False):
             flat = [part for pair in fields.items() for part in pair]
             taken = self._take(partition, place, flat, counts[place] + 1) or taken
         return taken

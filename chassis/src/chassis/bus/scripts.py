@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import resources
-from typing import Any
+from typing import Any, cast
 
 from redis.asyncio import Redis
 from redis.commands.core import AsyncScript
@@ -44,4 +44,4 @@ class Scripts:
         return await self._run("trim", keys, args)
 
     async def _run(self, name: str, keys: Words, args: Words) -> Any:
-        return await self._scripts[name](keys=list(keys), args=list(args))
+        return await self._scripts[name](keys=cast(Any, keys), args=cast(Any, args))

@@ -14,7 +14,7 @@ from chassis.bus.port import Options
 from chassis.bus.scripts import Scripts
 from chassis.bus.wire import DEAD, Delivery
 from chassis.bus.worker import Worker
-from chassis.redis import LOST, Line, Pauses, end
+from chassis.redis import LOST, Line, Pauses, ask, end
 
 log = logging.getLogger(__name__)
 
@@ -149,7 +149,7 @@ class RedisSettling:
             try:
                 command = ("XCLAIM", self._names[delivery.partition], self._group, "owner", 0, *delivery.places)
                 more = ("RETRYCOUNT", delivery.attempts + 1, "JUSTID")
-                claimed = await self._redis.execute_command(*command, *more, parse_justid=True)
+                claimed: list[bytes] = await ask(self._redis, *command, *more, parse_justid=True)
                 break
             except (RedisError, *LOST) as error:
                 if isinstance(error, ResponseError):  # the group is gone, and the event with it

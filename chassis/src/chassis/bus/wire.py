@@ -122,7 +122,7 @@ class _Parts:
 
 
 class Assembler:
-    """Puts parts together; an event whose parts do not all come within ``within_s`` is given out as lost, never as half."""
+    """Puts parts together; an event that lacks one after ``within_s`` is given out as lost, never as half an event."""
 
     def __init__(self, within_s: float) -> None:
         self._within_s = within_s

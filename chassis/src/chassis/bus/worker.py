@@ -15,12 +15,12 @@ import asyncio
 import logging
 import traceback
 from collections import deque
+from collections.abc import Callable
 from pathlib import PurePath
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from contracts.events import Event, type_of
 from pydantic import ValidationError
-from pydantic_core import SchemaValidator
 
 from chassis import conventions
 from chassis.bus.errors import Reject
@@ -31,7 +31,7 @@ from chassis.telemetry import CONSUMER, fail, span
 log = logging.getLogger(__name__)
 
 NEVER_FINISHED = 3
-"""So often an event is begun at least before it is suspected of ending the process: others end with it once or twice."""
+"""So often an event is begun, at least, before it is taken to end its process: others end with it once or twice."""
 
 
 class Settling(Protocol):
@@ -51,8 +51,7 @@ class Settling(Protocol):
 
 
 class _Route(NamedTuple):
-    kind: type[Event]
-    read: SchemaValidator
+    read: Callable[[bytes], Any]
     handler: Handler
 
 
@@ -72,7 +71,7 @@ class Worker:
         gave_up: GaveUp | None,
     ) -> None:
         self._routes = {
-            type_of(kind).encode(): _Route(kind, kind.__pydantic_validator__, handler)
+            type_of(kind).encode(): _Route(kind.__pydantic_validator__.validate_json, handler)
             for kind, handler in handlers.items()
         }
         self._group = group.encode()
@@ -130,7 +129,7 @@ class Worker:
             self.room.clear()
 
     async def stop(self, grace_s: float) -> None:
-        """Begin nothing more; running handlers have ``grace_s``, then they are cancelled. What is left is not settled."""
+        """Begin nothing more; running handlers have ``grace_s``, then they are cancelled. The rest stays unsettled."""
         self._stopping = True
         if self._runners:
             await asyncio.wait(self._runners, timeout=grace_s)
@@ -186,7 +185,7 @@ class Worker:
             await self._bury(delivery, None, reason)
             return
         try:
-            event: Event = route.read.validate_json(delivery.data)
+            event: Event = route.read(delivery.data)
         except ValidationError as error:
             await self._bury(delivery, None, _misfit(delivery, error))
             return
