@@ -153,6 +153,15 @@ async def test_a_body_over_the_limit_is_refused_whether_it_says_its_size_or_not(
     assert (await client.post("/ask", content=fits, headers=headers)).json() == {"question": "why?"}
 
 
+def test_the_description_of_an_app_says_how_it_refuses() -> None:
+    described = make(ServiceSettings()).openapi()
+    asked = described["paths"]["/ask"]["post"]["responses"]
+    assert set(asked) == {"200", "default"}
+    assert asked["default"]["content"]["application/json"]["schema"] == {"$ref": "#/components/schemas/Refusal"}
+    assert "HTTPValidationError" not in described["components"]["schemas"]
+    assert make(ServiceSettings()).openapi() == described
+
+
 async def test_unknown_addresses_and_methods_are_refused_in_sentences(client: httpx.AsyncClient) -> None:
     assert said(await client.get("/nowhere")) == (404, "not_found", "There is nothing at this address.")
     assert said(await client.post("/word"))[:2] == (405, "method_not_allowed")

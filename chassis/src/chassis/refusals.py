@@ -46,6 +46,29 @@ def answer_in_sentences(app: FastAPI) -> None:
     app.add_exception_handler(Refused, _passed_on)
     app.add_exception_handler(Unreachable, _unreachable)
     app.add_middleware(UnknownFailures)
+    described = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        return _with_refusals(described())
+
+    app.openapi = openapi
+
+
+def _with_refusals(schema: dict[str, Any]) -> dict[str, Any]:
+    """A description that says how errors are answered here: wrong bodies with 400, and everything as a refusal."""
+    schemas: dict[str, Any] = schema.setdefault("components", {}).setdefault("schemas", {})
+    for unused in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(unused, None)
+    schemas["Refusal"] = Refusal.model_json_schema()
+    content = {"application/json": {"schema": {"$ref": "#/components/schemas/Refusal"}}}
+    operations: list[dict[str, Any]] = [one for path in schema["paths"].values() for one in path.values()]
+    for operation in operations:
+        operation["responses"].pop("422", None)
+        operation["responses"]["default"] = {
+            "description": "One plain sentence that says what to do",
+            "content": content,
+        }
+    return schema
 
 
 async def refuse(
