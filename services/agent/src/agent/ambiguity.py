@@ -18,9 +18,12 @@ from contracts.search import Passage
 from agent.answerability import Ranked
 from agent.candidates import Candidate, Question
 
-CLOSE: Final = 0.8
+CLOSE: Final = 0.9
 """How much of what the best sentence covers of the question a rival must cover too."""
-MOST: Final = 3
+BEHIND: Final = 2.0
+"""How far behind the best sentence's score a rival's may be."""
+MOST: Final = 2
+"""Sentences in all, the best one among them."""
 
 _NAME: Final = re.compile(r"[^\W\d_a-z][^\W\d_]+(?:[ \-][^\W\d_a-z][^\W\d_]+)+")
 
@@ -43,7 +46,8 @@ def same_name(question: Question, ranked: Sequence[Ranked], passages: Sequence[P
         theirs = _longer(other, passages, asked, question)
         differing = {theirs[name] for name in mine.keys() & theirs.keys()} - taken
         covered = (other.features["covered"] or 0.0) >= CLOSE * (best.features["covered"] or 0.0)
-        if differing and covered and other.features["kind"] and len(rivals) + 1 < MOST:
+        close = covered and each.score >= ranked[0].score - BEHIND
+        if differing and close and other.features["kind"] and len(rivals) + 1 < MOST:
             rivals.append(other)
             taken |= differing
     return rivals

@@ -28,7 +28,7 @@ from agent.candidates import Candidate, Features, Question
 Basis = Literal["near", "words"]
 
 SENTENCE_FEATURES: Final[dict[Basis, tuple[str, ...]]] = {
-    "near": ("covered", "near", "share", "kind", "kind_asked", "passage"),
+    "near": ("covered", "mixed", "near", "share", "kind", "kind_asked", "passage"),
     "words": ("covered", "share", "kind", "kind_asked", "passage", "pairs"),
 }
 ANSWER_FEATURES: Final[dict[Basis, tuple[str, ...]]] = {

@@ -27,6 +27,8 @@ from agent.phrasing import nothing_found, several
 from agent.quotation import quoted
 
 MOST_SENTENCES: Final = 2
+TOUCHED: Final = 0.5
+"""How near in meaning a sentence must come to the question's words when no passage holds any of them."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,12 @@ def answer(question: str, found: SearchResult, *, sentences: int = MOST_SENTENCE
     ranked = rank(candidates, models.sentence)
     score = models.answer(answer_features(asked, ranked, found.passages))
     confidence = chance(score - models.answer.threshold)
-    if score < models.answer.threshold:
+    # The models were fitted on questions that share something with the corpus; one that shares nothing is no question
+    # of theirs, and "average" would be said of it.
+    touched = any(
+        each.candidate.features["passage"] or (each.candidate.features["mixed"] or 0.0) >= TOUCHED for each in ranked
+    )
+    if score < models.answer.threshold or not touched:
         return _abstained(asked, found.passages, ranked[0].candidate, confidence)
     rivals = same_name(asked, ranked, found.passages)
     if rivals:

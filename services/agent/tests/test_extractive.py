@@ -1,0 +1,205 @@
+"""Extractive answers quote what answers, cite its lines, and say so when nothing does."""
+
+import datetime as dt
+from collections.abc import Sequence
+
+import pytest
+from agent.answering import Conversation
+from agent.extractive import answer
+from agent.quoting import Extractive
+from chassis.language import words
+from chassis.sentences import sentence_spans
+from contracts.documents import chunk_id
+from contracts.search import Passage, QueryTerm, SearchResult, SentenceScore
+
+SHA = "b" * 64
+
+
+def passage(
+    text: str,
+    path: str = "a.md",
+    *,
+    ordinal: int = 0,
+    heading: tuple[str, ...] = (),
+    language: str = "en",
+    context: str = "",
+    score: float = 0.0,
+) -> Passage:
+    """A passage whose every line of text is a line of its file, from line 1 on."""
+    runs: list[tuple[int, int, int]] = []
+    offset = 0
+    for number, line in enumerate(text.splitlines(keepends=True), start=1):
+        runs.append((offset, offset, number))
+        offset += len(line)
+    return Passage(
+        id=chunk_id(path, SHA, ordinal),
+        path=path,
+        ordinal=ordinal,
+        heading=heading,
+        lines=(1, max(len(runs), 1)),
+        text=text,
+        version=SHA,
+        saved_at=dt.datetime(2026, 1, 1, tzinfo=dt.UTC),
+        language=language,
+        context=context,
+        runs=tuple(runs),
+        sentences=tuple(SentenceScore(span=span) for span in sentence_spans(text)),
+        score=score,
+    )
+
+
+def found(question: str, passages: Sequence[Passage], language: str = "en", chunks: int = 40) -> SearchResult:
+    """What a search tells of a corpus in which no other chunk holds the words of the question."""
+    held = [{word.term for word in words("\n".join((each.text, *each.heading)), each.language)} for each in passages]
+    kept = [word for word in words(question, language) if not word.common]
+    terms = [
+        QueryTerm(span=(word.start, word.end), term=word.term, chunks=sum(word.term in one for one in held))
+        for word in kept
+    ]
+    return SearchResult(
+        corpus_version=1, language=language, terms=tuple(terms), chunks=chunks, passages=tuple(passages)
+    )
+
+
+VALVE = passage(
+    "The amber valve sits behind the boiler.\n\nTo open it after a shutdown, a recovery code is needed.",
+    "valves.md",
+    heading=("Amber valve",),
+    score=0.1,
+)
+CODE = passage(
+    "The recovery code of the amber valve is ORCHID-47.", "valves.md", ordinal=1, heading=("Codes",), score=0.15
+)
+VISITORS = passage("Visitors\n\nThe guest wifi password is plum-29.", "new.md", heading=("Visitors",), score=0.15)
+TEA = passage("The tea is in the kitchen, and the guest towels are in the attic.", "house.md", score=0.1)
+
+
+@pytest.mark.behaviour("T9")
+@pytest.mark.parametrize(
+    ("question", "passages", "holds", "place", "lines"),
+    [
+        ("What is the amber valve recovery code?", [VALVE, CODE, TEA], "ORCHID-47", 2, (1, 1)),
+        ("What is the guest wifi password?", [TEA, VISITORS], "plum-29", 2, (3, 3)),
+    ],
+)
+def test_the_sentence_that_answers_is_quoted_whole_with_its_source_and_lines(
+    question: str, passages: list[Passage], holds: str, place: int, lines: tuple[int, int]
+) -> None:
+    written = answer(question, found(question, passages))
+
+    first = written.quotes[0]
+    assert not written.abstained
+    assert holds in written.text[first.span[0] : first.span[1]]
+    assert first.support.source_id == passages[place - 1].id
+    assert first.support.lines == lines
+    assert written.text[first.span[1] :].startswith(f" [{place}]")
+
+
+def test_at_most_two_sentences_are_quoted_and_each_stands_in_its_source() -> None:
+    question = "What is the amber valve recovery code?"
+    passages = [VALVE, CODE, TEA]
+    written = answer(question, found(question, passages))
+
+    assert 1 <= len(written.quotes) <= 2
+    for quote in written.quotes:
+        assert written.text[quote.span[0] : quote.span[1]] in passages[quote.place - 1].text
+    assert len(answer(question, found(question, passages), sentences=1).quotes) == 1
+
+
+@pytest.mark.behaviour("T12")
+@pytest.mark.parametrize(
+    "question", ["What is the guest wifi password?", "Does it run on Kubernetes?", "When was the bridge built?"]
+)
+def test_what_the_notes_do_not_hold_is_said_with_the_nearest_passage(question: str) -> None:
+    written = answer(question, found(question, [VALVE, CODE, TEA]))
+
+    assert written.abstained
+    assert written.quotes == ()
+    assert written.text.startswith("The notes do not answer that.")
+    assert any(f"{path} [" in written.text or f"{path} ›" in written.text for path in ("valves.md", "house.md"))
+
+
+@pytest.mark.behaviour("T12")
+@pytest.mark.parametrize(
+    ("question", "language", "opening"),
+    [
+        ("Wie lautet das Passwort für das WLAN der Gäste?", "de", "Die Notizen beantworten das nicht."),
+        ("访客无线网络的密码是什么？", "zh", "笔记里没有"),
+        ("Quel est le mot de passe ?", "fr", "Les notes n'y répondent pas."),
+        ("Mikä on salasana?", "fi", "The notes do not answer that."),
+    ],
+)
+def test_an_abstention_speaks_the_language_of_the_question(question: str, language: str, opening: str) -> None:
+    assert answer(question, found(question, [TEA], language)).text.startswith(opening)
+
+
+@pytest.mark.behaviour("T12", "R4")
+def test_nothing_found_is_an_abstention_without_a_passage() -> None:
+    written = answer("Anything?", SearchResult(corpus_version=1, language="en"))
+
+    assert written.abstained
+    assert "[" not in written.text
+
+
+def test_a_heading_that_asks_is_answered_by_what_stands_under_it_and_is_not_quoted_itself() -> None:
+    question = "Should I commit the lock file?"
+    asks = passage(
+        "Should I commit the lock file?\n\nYes, so that everyone installs the same.\n\nA library may do otherwise.",
+        "faq.md", heading=("FAQ", "Should I commit the lock file?"), score=0.15,
+    )  # fmt: skip
+    against = passage("If you do not want to commit the lock file, add it to the ignored files.", "git.md", score=0.15)
+
+    written = answer(question, found(question, [asks, against]))
+
+    assert written.text.startswith("Yes, so that everyone installs the same. [1]")
+
+
+def test_a_row_of_a_table_is_read_with_its_header_and_an_item_without_its_mark() -> None:
+    table = passage(
+        "Device | Recovery code\n\nAmber valve | ORCHID-47\n\nDoor | 1234", "codes.md", heading=("Codes",), score=0.15
+    )
+    steps = passage("1. Turn the red lever down\n2. Wait", "steps.md", heading=("Boiler reset",), score=0.15)
+
+    row = answer(
+        "What is the recovery code of the amber valve?", found("What is the recovery code of the amber valve?", [table])
+    )
+    item = answer("Where does the red lever turn?", found("Where does the red lever turn?", [steps]), sentences=1)
+
+    assert row.text.startswith("Amber valve: Recovery code ORCHID-47. [1]")
+    assert item.text.startswith("Turn the red lever down. [1]")
+
+
+@pytest.mark.behaviour("T14")
+def test_two_of_one_name_are_both_given_with_their_sources_and_never_mixed() -> None:
+    ada = passage("Ada Lee arrives on 3 May by train.", "guests.md", heading=("Guests",), score=0.15)
+    bob = passage("Bob Lee arrives on 9 June by boat.", "crew.md", heading=("Crew",), score=0.149)
+
+    both = answer("When does Lee arrive?", found("When does Lee arrive?", [ada, bob]))
+    one = answer("When does Bob Lee arrive?", found("When does Bob Lee arrive?", [ada, bob]), sentences=1)
+
+    assert both.text == (
+        "The notes speak of more than one: Ada Lee arrives on 3 May by train. [1]"
+        " Bob Lee arrives on 9 June by boat. [2]"
+    )
+    assert [quote.support.source_id for quote in both.quotes] == [ada.id, bob.id]
+    assert one.text == "Bob Lee arrives on 9 June by boat. [2]"
+
+
+def test_a_number_in_brackets_in_a_source_does_not_become_a_citation() -> None:
+    noted = passage("The bridge was built in 1931 [7] by hand", "b.md", score=0.15)
+    question = "When was the bridge built by hand?"
+
+    assert answer(question, found(question, [noted])).text == "The bridge was built in 1931 (7) by hand. [1]"
+
+
+async def test_the_answerer_writes_the_same_piece_by_piece() -> None:
+    question = "What is the guest wifi password?"
+    result = found(question, [TEA, VISITORS])
+    answerer = Extractive()
+    conversation = Conversation(question)
+    plan = await answerer.plan(conversation)
+
+    pieces = [piece async for piece in answerer.write(conversation, plan, result)]
+
+    assert "".join(piece.text for piece in pieces) == answer(question, result).text
+    assert pieces[-1].abstained is False
