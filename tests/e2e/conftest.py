@@ -54,7 +54,8 @@ def opens(browser: Browser, product: Product) -> Generator[Opens]:
     windows: list[Window] = []
 
     def open_window(*, script: str | None = None, tolerated: tuple[str, ...] = (), **options: Any) -> Window:
-        context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})
+        settings: dict[str, Any] = {"viewport": {"width": 1280, "height": 800}, **options}
+        context = browser.new_context(**settings)
         if script is not None:
             context.add_init_script(script)
         page = context.new_page()
