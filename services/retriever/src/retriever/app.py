@@ -67,6 +67,7 @@ def create(settings: Settings) -> FastAPI:
             health.corpus = lambda: corpus.state
             health.check("corpus", corpus.missing)
             with closing(Lexicon(pool, LexicalIndex())) as lexicon:
+                health.check("words", lexicon.missing)
                 search = Search(pool, models, lexicon, settings)
                 consume = partial(_consume, bus, models, staging, visibility, announce)
                 async with background(

@@ -112,6 +112,10 @@ class Lexicon:
             terms = await self._do(query_terms, query, language, self._index.frequencies)
             return Candidates(self.version, tuple(found), tuple(terms))
 
+    async def missing(self) -> str | None:
+        """Why no question can be answered yet, in one sentence; nothing when it can."""
+        return "the index of words is being filled" if self.version is None else None
+
     def close(self) -> None:
         """End the thread."""
         self._thread.shutdown(cancel_futures=True)

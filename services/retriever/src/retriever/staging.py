@@ -67,12 +67,11 @@ class PostgresStaging:
                 "embedded": embedded,
                 "embedding_ms": embedding_ms,
             }
-            if await (await connection.execute(SQL["stage_revision"], row)).fetchone():
+            if await (await connection.execute(SQL["stage_revision"], row)).fetchone() and revision.chunks:
                 named = {"path": revision.path, "revision": revision.revision}
+                rows = [{**asdict(chunk), **named} for chunk in revision.chunks]
                 async with connection.cursor() as cursor:
-                    await cursor.executemany(
-                        SQL["stage_chunk"], [{**asdict(chunk), **named} for chunk in revision.chunks]
-                    )
+                    await cursor.executemany(SQL["stage_chunk"], rows)
             await _mark(connection, revision.refresh_id, revision.path, revision.revision)
 
     async def stage_deletion(self, event: DocumentDeleted) -> None:
@@ -121,8 +120,10 @@ class PostgresStaging:
 
 async def _hold(connection: Connection, refresh_id: UUID) -> bool:
     named = {"refresh_id": refresh_id}
-    await connection.execute(SQL["open_refresh"], named)
-    row = await (await connection.execute(SQL["hold_refresh"], named)).fetchone()
+    async with connection.pipeline():
+        await connection.execute(SQL["open_refresh"], named)
+        held = await connection.execute(SQL["hold_refresh"], named)
+    row = await held.fetchone()
     return row is not None and row["status"] not in ENDED
 
 

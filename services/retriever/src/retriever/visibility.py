@@ -95,15 +95,17 @@ async def _replace(connection: Connection, taken: list[Shown], version: int, at:
         "paths": [one.path for one in taken],
         "revisions": [one.revision for one in taken],
     }
-    removed = (await connection.execute(SQL["remove_chunks"], named)).rowcount
-    await connection.execute(SQL["show_documents"], named)
-    added = (await connection.execute(SQL["show_chunks"], named)).rowcount
     embeddings = await (await connection.execute(SQL["all_embeddings"])).fetchall()
-    for embedding in embeddings:
-        query = for_embedding(SQL["show_vectors"], embedding["embedding"])
-        await connection.execute(query, named | {"embedding": embedding["embedding"]})
-    await connection.execute(SQL["forget_shown"], named)
-    await connection.execute(SQL["advance_corpus"], {"version": version, "more": added - removed})
+    async with connection.pipeline():  # one round trip for all of it
+        removed = await connection.execute(SQL["remove_chunks"], named)
+        await connection.execute(SQL["show_documents"], named)
+        added = await connection.execute(SQL["show_chunks"], named)
+        for embedding in embeddings:
+            query = for_embedding(SQL["show_vectors"], embedding["embedding"])
+            await connection.execute(query, named | {"embedding": embedding["embedding"]})
+        await connection.execute(SQL["forget_shown"], named)
+    more = added.rowcount - removed.rowcount
+    await connection.execute(SQL["advance_corpus"], {"version": version, "more": more})
     return version
 
 
