@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 import numpy as np
 import onnxruntime
@@ -38,7 +38,7 @@ class LocalEmbedder:
     """A sentence model on this machine; questions have a thread of their own, so that no indexing makes them wait."""
 
     def __init__(self, files: ModelFiles, *, threads: int = 1) -> None:
-        options = onnxruntime.SessionOptions()
+        options: Any = onnxruntime.SessionOptions()  # the package has no types for it
         options.intra_op_num_threads = threads
         options.inter_op_num_threads = 1
         options.enable_cpu_mem_arena = False
@@ -49,8 +49,10 @@ class LocalEmbedder:
             raise EmbeddingUnavailable(f"The model {files.name} cannot be loaded: {error}") from None
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(LONGEST)
-        self._inputs = {each.name for each in self._session.get_inputs()}
-        self.dimensions = int(self._session.get_outputs()[0].shape[-1])
+        inputs = cast("list[Any]", self._session.get_inputs())
+        self._inputs = {str(each.name) for each in inputs}
+        outputs = cast("list[Any]", self._session.get_outputs())
+        self.dimensions = int(outputs[0].shape[-1])
         self.fingerprint = f"local/{files.name}/{self.dimensions}"
         self._questions = ThreadPoolExecutor(1, "embed-questions")
         self._documents = ThreadPoolExecutor(1, "embed-documents")
@@ -101,7 +103,7 @@ class LocalEmbedder:
     async def nearest_words(
         self, query: str, words: Sequence[tuple[int, int]], sentences: Sequence[str]
     ) -> list[list[float]] | None:
-        """Give, for each sentence, the cosine of its nearest token to each of the query's words; 0 for a word cut off."""
+        """Give, for each sentence, the cosine of its nearest token to each of the query's words, 0 for one cut off."""
         if not sentences:
             return []
         (asked, asked_encoding), *told = await self._run(self._questions, partial(self._pass, [query, *sentences]))
@@ -136,7 +138,9 @@ class LocalEmbedder:
                 ids[row, :length] = encodings[place].ids
                 mask[row, :length] = 1
             feed = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
-            output = self._session.run(None, {name: value for name, value in feed.items() if name in self._inputs})[0]
+            output: Any = self._session.run(
+                None, {name: value for name, value in feed.items() if name in self._inputs}
+            )[0]
             states = np.asarray(output, dtype=np.float32)
             for row, place in enumerate(places):
                 found[place] = states[row, : len(encodings[place].ids)]

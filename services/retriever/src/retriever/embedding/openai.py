@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -70,8 +70,9 @@ class OpenAIEmbedder:
             raise EmbeddingUnavailable(f"The embedding provider answered {error.status_code}.") from None
         except (OpenAIError, ValueError) as error:
             raise EmbeddingUnavailable(f"The embedding provider failed ({type(error).__name__}).") from None
-        data = getattr(answer, "data", None) or []
-        by_index = {item.index: item.embedding for item in data}
+        # A compatible server may answer with anything; the package does not check it.
+        data: list[Any] = getattr(answer, "data", None) or []
+        by_index: dict[int, list[float]] = {item.index: item.embedding for item in data}
         if len(data) != len(texts) or set(by_index) != set(range(len(texts))):
             raise InvalidVectors(f"The embedding provider answered {len(data)} vectors for {len(texts)} texts.")
         return checked([by_index[place] for place in range(len(texts))], texts=len(texts), dimensions=self.dimensions)
