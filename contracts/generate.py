@@ -84,7 +84,8 @@ def openapi() -> dict[str, str]:
     os.environ.update(SAMPLE_SETTINGS)
     written: dict[str, str] = {}
     for name in SERVICES:
-        app = importlib.import_module(f"{name}.app").create_app()
+        settings = importlib.import_module(f"{name}.settings").Settings()
+        app = importlib.import_module(f"{name}.app").create_app(settings)
         if not isinstance(app, FastAPI):
             raise TypeError(f"{name}.app.create_app() must return the FastAPI application")
         written[f"openapi/{name}.json"] = _json(app.openapi())

@@ -16,7 +16,7 @@ from chassis.http import ServiceClient, open_client
 from chassis.settings import ServiceSettings
 from contracts.health import Ready
 from contracts.refreshes import Files, RefreshReport, RefreshRequested
-from ingestor.app import make_app
+from ingestor.app import create_app
 from ingestor.settings import Settings
 from ingestor_house import FakeRetriever, eventually, retriever_of, serving, until
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
@@ -32,7 +32,7 @@ async def ingestor(
     async with open_bus(valkey_url, service="test") as bus, retriever_of(bus) as (retriever, address):
         said = {"folder": folder, "retriever_url": address, "redis_url": valkey_url, "stalled_after_s": 1.0, **settings}
         async with (
-            serving(make_app(Settings.model_validate(said))) as here,
+            serving(create_app(Settings.model_validate(said))) as here,
             open_client(here, "ingestor") as client,
         ):
             yield client, retriever

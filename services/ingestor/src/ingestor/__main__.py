@@ -5,7 +5,7 @@ from __future__ import annotations
 from chassis.server import run
 from chassis.settings import load
 
-from ingestor.app import make_app
+from ingestor.app import create_app
 from ingestor.settings import Settings
 
 __all__ = ["main"]
@@ -14,7 +14,7 @@ __all__ = ["main"]
 def main() -> None:
     """Serve until told to stop."""
     settings = load(Settings)
-    run(make_app(settings), settings)
+    run(create_app(settings), settings)
 
 
 if __name__ == "__main__":

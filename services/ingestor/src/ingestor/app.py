@@ -26,7 +26,7 @@ from ingestor.saving import Saves
 from ingestor.settings import Settings
 from ingestor.watching import Watcher
 
-__all__ = ["Parts", "assemble", "make_app"]
+__all__ = ["Parts", "assemble", "create_app"]
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def assemble(settings: Settings, bus: Bus, index: Index, health: Health) -> Part
     return Parts(ledger, refreshing, saves, watcher, keeping, work)
 
 
-def make_app(settings: Settings) -> FastAPI:
+def create_app(settings: Settings) -> FastAPI:
     """The service, not yet running."""
 
     @asynccontextmanager

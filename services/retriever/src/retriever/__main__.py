@@ -11,9 +11,9 @@ from retriever.settings import Settings
 def main() -> None:
     """Serve until told to stop; wrong settings end the process with one sentence."""
     settings = load(Settings)
-    from retriever.app import create
+    from retriever.app import create_app
 
-    run(create(settings), settings)
+    run(create_app(settings), settings)
 
 
 if __name__ == "__main__":

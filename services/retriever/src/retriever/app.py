@@ -42,7 +42,7 @@ GROUP = "retriever"
 CONCURRENCY = 8
 
 
-def create(settings: Settings) -> FastAPI:
+def create_app(settings: Settings) -> FastAPI:
     """The service as an app."""
 
     @asynccontextmanager

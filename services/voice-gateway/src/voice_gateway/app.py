@@ -41,23 +41,21 @@ class State(TypedDict):
     sessions: Sessions
 
 
-def create_app(settings: Settings | None = None) -> FastAPI:
+def create_app(settings: Settings) -> FastAPI:
     """The app, not yet connected to anything."""
-    chosen = settings or Settings()
-
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncGenerator[State]:
         health = health_of(app)
-        app.state.sessions = sessions = Sessions(chosen.max_sessions)
+        app.state.sessions = sessions = Sessions(settings.max_sessions)
         async with (
-            open_client(chosen.agent_url, "agent") as client,
-            open_redis(chosen.redis_url, health=health) as redis,
+            open_client(settings.agent_url, "agent") as client,
+            open_redis(settings.redis_url, health=health) as redis,
             FrameHub(redis) as frames,
         ):
-            agent = HttpAgent(client, frames, silent_s=chosen.silent_s, lost_s=chosen.lost_s)
-            around = Around(chosen, agent, Calls())
-            credentials = Credentials(lifetime_s=chosen.credential_s, limit=chosen.max_credentials)
-            stopping = asyncio.create_task(_stop_with(health.stopping, sessions, chosen.stop_s))
+            agent = HttpAgent(client, frames, silent_s=settings.silent_s, lost_s=settings.lost_s)
+            around = Around(settings, agent, Calls())
+            credentials = Credentials(lifetime_s=settings.credential_s, limit=settings.max_credentials)
+            stopping = asyncio.create_task(_stop_with(health.stopping, sessions, settings.stop_s))
             try:
                 yield {"around": around, "credentials": credentials, "sessions": sessions}
             finally:
@@ -65,7 +63,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
                 await stopping
                 await agent.close()
 
-    app = service("voice-gateway", lifespan, chosen, larger_bodies={"/calls/": MAX_TIMELINE_BYTES})
+    app = service("voice-gateway", lifespan, settings, larger_bodies={"/calls/": MAX_TIMELINE_BYTES})
     app.add_exception_handler(Refused, _refused)
     app.include_router(router)
     return app
