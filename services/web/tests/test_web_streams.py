@@ -11,7 +11,10 @@ from uuid import uuid4
 import httpx
 import pytest
 from contracts.frames import Accepted, Delta, Done, frame_adapter
-from web_fakes import TRACE_ID, Running, closed_port, running, stored, until
+from pydantic import SecretStr
+from web.app import create_app
+from web.settings import Settings
+from web_fakes import TRACE_ID, Running, closed_port, running, serving, stored, until
 
 ASKED = {"chat_id": str(uuid4()), "question": "What is the amber valve recovery code?"}
 
@@ -228,3 +231,20 @@ async def test_stop_and_what_was_heard_go_on_to_the_agent(web: Running) -> None:
     assert (await web.page.post(f"/api/turns/{turn_id}/heard", json={"characters": 12})).status_code == 204
     assert (await web.page.post(f"/api/turns/{turn_id}/heard", json={"characters": -1})).status_code == 400
     assert [what for what, _ in web.behind.told] == ["cancel", "heard"]
+
+
+@pytest.mark.behaviour("E3")
+async def test_a_stream_that_web_cannot_finish_before_it_stops_ends_with_its_reason(
+    web: Running, valkey_url: str
+) -> None:
+    turn_id = uuid4()
+    await web.behind.begin(running(turn_id), Accepted(turn_id=turn_id, trace_id=TRACE_ID))
+    settings = Settings(redis_url=SecretStr(valkey_url), agent_url=closed_port(), grace_s=0.1, lost_s=60)
+    async with serving(create_app(settings)) as url:
+        reading = asyncio.create_task(web.page.get(f"{url}/api/turns/{turn_id}/frames", headers={"origin": url}))
+        async with web.page.stream("GET", f"{url}/api/turns/{turn_id}/frames", headers={"origin": url}) as second:
+            async for _ in second.aiter_lines():
+                break
+    frames = frames_of(await reading)
+    assert [frame["type"] for frame in frames] == ["accepted", "error"]
+    assert frames[-1]["code"] == "stopping"
