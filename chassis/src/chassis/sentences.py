@@ -15,9 +15,8 @@ _CLOSERS: Final = "\"'”’»›)]}*_`」』）】》〉＂＇｣"
 _OPENERS: Final = "\"'“‘„‚«‹([{*_`「『（【《〈¿¡–—-"
 
 # Full stops of scripts without spaces end a sentence wherever they stand; those of the others need a space or the end.
-_ENDS: Final = re.compile(
-    rf"[。！？｡．]+[{re.escape(_CLOSERS)}]*(?:[ \t]?\[\d{{1,3}}\])*|[.!?…؟۔।॥։።]+[{re.escape(_CLOSERS)}]*(?:[ \t]?\[\d{{1,3}}\])*(?=\s|$)"
-)
+_AFTER_STOP: Final = rf"[{re.escape(_CLOSERS)}]*(?:[ \t]?\[\d{{1,3}}\])*"
+_ENDS: Final = re.compile(rf"[。！？｡．]+{_AFTER_STOP}|[.!?…؟۔।॥։።]+{_AFTER_STOP}(?=\s|$)")
 
 
 def _words(text: str) -> frozenset[str]:
