@@ -9,6 +9,9 @@ Content (questions, passages) goes into spans only where :func:`content_allowed`
 
 from __future__ import annotations
 
+# Loaded before a tracer is made. In a fork OpenTelemetry's tracers start threads, and the handlers of a fork run in the
+# order in which they were registered: without this the fork waits for ever for a lock that the later handler renews.
+import concurrent.futures.thread  # noqa: F401  # pyright: ignore[reportUnusedImport]
 import re
 from collections.abc import Mapping, Sequence
 from random import getrandbits
