@@ -5,7 +5,7 @@ from __future__ import annotations
 from uuid import uuid4
 
 import pytest
-from contracts.frames import Delta, Done, Sources
+from contracts.frames import AnyFrame, Delta, Done, Sources
 from embedded.product import Answer, Product
 
 AMBER = "What is the amber valve recovery code?"
@@ -56,7 +56,7 @@ def test_a_note_answers_once_saved_and_no_more_once_deleted(product: Product) ->
 def test_a_reader_that_comes_back_gets_the_rest_of_the_same_answer(product: Product) -> None:
     chat = str(uuid4())
     stream = product.stream(AMBER, chat)
-    read = []
+    read: list[AnyFrame] = []
     for frame in stream:
         read.append(frame)
         if isinstance(frame, Sources):

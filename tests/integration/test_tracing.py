@@ -61,8 +61,8 @@ def test_a_question_is_linked_to_the_save_that_its_passage_came_from(product: Pr
         answer = product.ask(f"Where does the {word} nest?")
 
         def links() -> set[str]:
-            trace = product.trace(answer.trace_id) or {"spans": []}
-            return {link for span in trace["spans"] for link in span["links"]}
+            trace = product.trace(answer.trace_id)
+            return {link for span in trace["spans"] for link in span["links"]} if trace else set()
 
         product.until(lambda: saved in links())
     finally:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from embedded.traces.app import app
 from embedded.traces.store import Span, TraceStore
@@ -40,19 +41,19 @@ def export(*spans: WireSpan, service: str = "agent") -> bytes:
 
 
 @pytest.fixture
-async def client() -> AsyncIterator[httpx.AsyncClient]:
+async def client() -> AsyncIterator[httpx2.AsyncClient]:
     application = app(TraceStore(), lambda: [{"name": "agent", "state": "ready", "detail": None}])
     async with (
         application.router.lifespan_context(application) as state,
-        httpx.AsyncClient(
-            transport=httpx.ASGITransport(_with_state(application, state)), base_url="http://127.0.0.1"
+        httpx2.AsyncClient(
+            transport=httpx2.ASGITransport(_with_state(application, state)), base_url="http://127.0.0.1"
         ) as client,
     ):
         yield client
 
 
 def _with_state(application: ASGIApp, state: object) -> Any:
-    # What a server does with the lifespan's state, and httpx does not.
+    # What a server does with the lifespan's state, and httpx2 does not.
     async def wrapped(scope: Scope, receive: Receive, send: Send) -> None:
         scope["state"] = state
         await application(scope, receive, send)
@@ -60,7 +61,7 @@ def _with_state(application: ASGIApp, state: object) -> Any:
     return wrapped
 
 
-async def test_a_trace_is_shown_with_its_services_its_attributes_and_its_links(client: httpx.AsyncClient) -> None:
+async def test_a_trace_is_shown_with_its_services_its_attributes_and_its_links(client: httpx2.AsyncClient) -> None:
     child = wire(2, 1, "chat <model>", 1_500_000_000, 1_700_000_000)
     child.attributes.append(KeyValue(key="gen_ai.usage.input_tokens", value=AnyValue(int_value=12)))
     child.links.append(WireSpan.Link(trace_id=OTHER, span_id=b"\1" * 8))
@@ -84,21 +85,21 @@ async def test_a_trace_is_shown_with_its_services_its_attributes_and_its_links(c
     assert "POST /api/turns" in (await client.get("/")).text
 
 
-async def test_the_pages_policy_allows_nothing_but_their_own_style(client: httpx.AsyncClient) -> None:
+async def test_the_pages_policy_allows_nothing_but_their_own_style(client: httpx2.AsyncClient) -> None:
     for path in ("/", f"/trace/{TRACE.hex()}", "/api/traces"):
         policy = (await client.get(path)).headers["content-security-policy"]
         assert policy.startswith("default-src 'none'")
         assert "unsafe" not in policy
 
 
-async def test_a_trace_that_is_not_here_yet_asks_again(client: httpx.AsyncClient) -> None:
+async def test_a_trace_that_is_not_here_yet_asks_again(client: httpx2.AsyncClient) -> None:
     page = await client.get("/trace/<b>")
     assert page.status_code == 404
     assert 'http-equiv="refresh"' in page.text
     assert "<b>" not in page.text
 
 
-async def test_a_foreign_name_is_not_served(client: httpx.AsyncClient) -> None:
+async def test_a_foreign_name_is_not_served(client: httpx2.AsyncClient) -> None:
     assert (await client.get("/", headers={"host": "evil.example"})).status_code == 400
 
 
@@ -114,18 +115,18 @@ async def test_a_foreign_name_is_not_served(client: httpx.AsyncClient) -> None:
     ],
 )
 async def test_what_is_no_export_is_refused(
-    client: httpx.AsyncClient, body: bytes, headers: dict[str, str], status: int
+    client: httpx2.AsyncClient, body: bytes, headers: dict[str, str], status: int
 ) -> None:
     assert (await client.post("/v1/traces", content=body, headers=headers)).status_code == status
 
 
-async def test_a_compressed_export_is_read(client: httpx.AsyncClient) -> None:
+async def test_a_compressed_export_is_read(client: httpx2.AsyncClient) -> None:
     body = gzip.compress(export(wire(1, None, "save", 1, 2)))
     await client.post("/v1/traces", content=body, headers={**PROTOBUF, "content-encoding": "gzip"})
     assert (await client.get(f"/api/traces/{TRACE.hex()}")).json()["name"] == "save"
 
 
-async def test_the_state_of_the_children_is_told(client: httpx.AsyncClient) -> None:
+async def test_the_state_of_the_children_is_told(client: httpx2.AsyncClient) -> None:
     assert (await client.get("/services")).json() == {"services": [{"name": "agent", "state": "ready", "detail": None}]}
 
 
@@ -140,6 +141,15 @@ def test_the_oldest_traces_make_room() -> None:
     assert [int(trace.trace_id, 16) for trace in store.latest()] == [4, 3, 2]
     store.add([span(2, 2, size=300)])
     assert [int(trace.trace_id, 16) for trace in store.latest()] == [2, 4]
+
+
+def test_requests_that_only_read_do_not_push_out_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("embedded.traces.store.MAX_READS", 2)
+    store = TraceStore(max_traces=4)
+    store.add([span(1, 1)])
+    store.add(replace(span(trace, 1), name="GET /api/corpus") for trace in range(2, 9))
+    assert [int(trace.trace_id, 16) for trace in store.latest()] == [8, 7, 6, 1]
+    assert [int(trace.trace_id, 16) for trace in store.latest(reads=False)] == [1]
 
 
 def test_a_span_that_arrives_twice_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -38,7 +38,7 @@ PRELOADED = (
     "chassis.conventions",
     "chassis.settings",
     "fastapi",
-    "httpx",
+    "httpx2",
     "opentelemetry.exporter.otlp.proto.http.trace_exporter",
     "opentelemetry.sdk.trace.export",
     "orjson",

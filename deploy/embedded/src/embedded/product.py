@@ -172,7 +172,7 @@ class Product:
         """Ask for a refresh of the whole folder."""
         return RefreshReport.model_validate(self.instance.ask_json("POST", "/api/corpus/refresh", {}, None))
 
-    def stream(self, question: str, chat: str | None = None) -> Iterator[AnyFrame]:
+    def stream(self, question: str, chat: str | None = None) -> Generator[AnyFrame]:
         """Put a question; the frames as they come."""
         body = {"chat_id": chat or str(uuid4()), "question": question}
         yield from self._frames(self.instance.request("POST", "/api/turns", body))

@@ -86,8 +86,9 @@ async def latest_json(request: Request) -> Response:
 
 
 async def latest(request: Request) -> Response:
-    """``GET /``: the latest traces as a page."""
-    return HTMLResponse(latest_page(_traces(request).latest()), headers=SECURITY_HEADERS)
+    """``GET /``: the latest traces as a page; ``/?all`` also those that only read."""
+    reads = "all" in request.query_params
+    return HTMLResponse(latest_page(_traces(request).latest(reads=reads), reads=reads), headers=SECURITY_HEADERS)
 
 
 async def states(request: Request) -> Response:

@@ -62,8 +62,8 @@ def missing_page(trace_id: str) -> str:
     )
 
 
-def latest_page(traces: Iterable[Trace]) -> str:
-    """The page of the latest traces."""
+def latest_page(traces: Iterable[Trace], *, reads: bool = False) -> str:
+    """The page of the latest traces; ``reads`` says whether those that only read are among them."""
     rows = "".join(
         f'<tr><td>{_moment(trace.start)}</td><td><a href="/trace/{trace.trace_id}">{escape(trace.name)}</a></td>'
         f'<td class="number">{_time(trace.milliseconds)}</td><td class="number">{len(trace.spans)}</td>'
@@ -76,7 +76,12 @@ def latest_page(traces: Iterable[Trace]) -> str:
         if rows
         else "<p>No trace yet: ask a question, or save a note.</p>"
     )
-    return _page("Latest traces", f"<h1>Latest traces</h1>{body}")
+    other = (
+        '<a href="/">Questions, saves and other work alone</a>'
+        if reads
+        else '<a href="/?all">Also requests that only read</a>'
+    )
+    return _page("Latest traces", f"<h1>Latest traces</h1>{body}<p>{other}</p>")
 
 
 def _row(span: Span, depth: int, trace: Trace, colours: dict[str, int]) -> str:

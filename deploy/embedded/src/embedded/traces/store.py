@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 MAX_TRACES = 500
+MAX_READS = 100
+"""How many of them may be requests that only read, as the page makes all the time: they go before the others."""
 MAX_BYTES = 48 * 1024 * 1024
 MAX_SPANS_OF_A_TRACE = 4000
 """A refresh of a large folder has tens of thousands; nobody reads so many lines."""
@@ -83,6 +86,11 @@ class Trace:
         roots = [span for span, depth in self.rows() if depth == 0]
         return roots[0].name if roots else ""
 
+    @property
+    def only_reads(self) -> bool:
+        """Whether it is a request that changes nothing, such as the page's look at the ledger."""
+        return self.name.startswith("GET ")
+
     def rows(self) -> list[tuple[Span, int]]:
         """Every span with its depth below the root: parents before children, siblings in the order of their starts.
 
@@ -126,13 +134,17 @@ class TraceStore:
             trace.size += grown
             self._bytes += grown
         while len(self._traces) > self._max_traces or (self._bytes > self._max_bytes and len(self._traces) > 1):
-            _, oldest = self._traces.popitem(last=False)
-            self._bytes -= oldest.size
+            self._bytes -= self._traces.pop(self._first_to_go()).size
+
+    def _first_to_go(self) -> str:
+        reads = [trace.trace_id for trace in self._traces.values() if trace.only_reads]
+        return reads[0] if len(reads) > MAX_READS else next(iter(self._traces))
 
     def get(self, trace_id: str) -> Trace | None:
         """A trace by its id."""
         return self._traces.get(trace_id)
 
-    def latest(self, count: int = 100) -> list[Trace]:
-        """The traces that grew last, newest first."""
-        return [trace for trace, _ in zip(reversed(self._traces.values()), range(count), strict=False)]
+    def latest(self, count: int = 100, *, reads: bool = True) -> list[Trace]:
+        """The traces that grew last, newest first; without those that only read if so wished."""
+        wanted = (trace for trace in reversed(self._traces.values()) if reads or not trace.only_reads)
+        return list(islice(wanted, count))
