@@ -95,14 +95,17 @@ class KeptVectors:
 
 
 def embeddings_span(embedder: Embedder, texts: int) -> span:
-    """The span of one embedding request."""
+    """The span of one embedding request; a fingerprint is ``provider/model/dimensions``."""
+    provider, _, rest = embedder.fingerprint.partition("/")
+    model = rest.rpartition("/")[0] or rest
     attributes = {
         conventions.GEN_AI_OPERATION: conventions.EMBEDDINGS,
-        conventions.GEN_AI_REQUEST_MODEL: embedder.fingerprint,
+        conventions.GEN_AI_PROVIDER: provider,
+        conventions.GEN_AI_REQUEST_MODEL: model,
         conventions.GEN_AI_EMBEDDINGS_DIMENSIONS: embedder.dimensions,
         "talkdown.texts": texts,
     }
-    return span(f"{conventions.EMBEDDINGS} {embedder.fingerprint}", attributes, kind=CLIENT)
+    return span(f"{conventions.EMBEDDINGS} {model}", attributes, kind=CLIENT)
 
 
 async def register(pool: Pool, embedder: Embedder) -> int:
