@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from uuid import uuid4
 
-import httpx
+import httpx2
 import pytest
 from chassis.background import background
 from chassis.server import health_of
@@ -19,32 +19,32 @@ from fastapi import FastAPI
 
 
 @asynccontextmanager
-async def reached(app: FastAPI) -> AsyncGenerator[httpx.AsyncClient]:
+async def reached(app: FastAPI) -> AsyncGenerator[httpx2.AsyncClient]:
     """A client of an app that runs in this process."""
     async with (
         app.router.lifespan_context(app),
-        httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://sample") as client,
+        httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://sample") as client,
     ):
         yield client
 
 
 @pytest.fixture
-async def client() -> AsyncIterator[httpx.AsyncClient]:
+async def client() -> AsyncIterator[httpx2.AsyncClient]:
     async with reached(make(ServiceSettings())) as client:
         yield client
 
 
-def said(response: httpx.Response) -> tuple[int, str, str]:
+def said(response: httpx2.Response) -> tuple[int, str, str]:
     refusal = Refusal.model_validate_json(response.content)
     return response.status_code, refusal.code, refusal.message
 
 
-async def test_requests_see_what_the_lifespan_gave(client: httpx.AsyncClient) -> None:
+async def test_requests_see_what_the_lifespan_gave(client: httpx2.AsyncClient) -> None:
     assert (await client.get("/word")).json() == {"word": "amber"}
 
 
 @pytest.mark.behaviour("E3")
-async def test_a_service_says_that_it_lives_and_is_ready(client: httpx.AsyncClient) -> None:
+async def test_a_service_says_that_it_lives_and_is_ready(client: httpx2.AsyncClient) -> None:
     await client.get("/word")
     assert (await client.get("/health/live")).json() == {"service": "sample", "status": "live"}
     ready = await client.get("/health/ready")
@@ -109,20 +109,22 @@ async def test_while_it_starts_a_service_answers_for_its_health_and_holds_reques
 
 
 @pytest.mark.behaviour("T11")
-async def test_an_unknown_failure_is_one_sentence_that_tells_nothing_of_it(client: httpx.AsyncClient) -> None:
+async def test_an_unknown_failure_is_one_sentence_that_tells_nothing_of_it(client: httpx2.AsyncClient) -> None:
     status, code, message = said(await client.get("/breaks"))
     assert (status, code) == (500, "internal")
     assert "secret" not in message
 
 
-async def test_a_refusal_keeps_its_code_its_sentence_and_its_wait(client: httpx.AsyncClient) -> None:
+async def test_a_refusal_keeps_its_code_its_sentence_and_its_wait(client: httpx2.AsyncClient) -> None:
     response = await client.get("/refuses")
     assert said(response) == (429, "too_many_turns", "This chat has four questions already.")
     assert response.headers["retry-after"] == "2"
 
 
 @pytest.mark.behaviour("T1")
-async def test_bodies_that_do_not_fit_are_refused_in_a_sentence_that_repeats_nothing(client: httpx.AsyncClient) -> None:
+async def test_bodies_that_do_not_fit_are_refused_in_a_sentence_that_repeats_nothing(
+    client: httpx2.AsyncClient,
+) -> None:
     for body, expected in (
         (b"{", "The body is not valid JSON."),
         (b"", "The body is missing."),
@@ -139,7 +141,7 @@ async def test_bodies_that_do_not_fit_are_refused_in_a_sentence_that_repeats_not
 
 
 @pytest.mark.behaviour("T1")
-async def test_a_body_over_the_limit_is_refused_whether_it_says_its_size_or_not(client: httpx.AsyncClient) -> None:
+async def test_a_body_over_the_limit_is_refused_whether_it_says_its_size_or_not(client: httpx2.AsyncClient) -> None:
     async def chunks() -> AsyncIterator[bytes]:
         for _ in range(10):
             yield b" " * 1000
@@ -162,7 +164,14 @@ def test_the_description_of_an_app_says_how_it_refuses() -> None:
     assert make(ServiceSettings()).openapi() == described
 
 
-async def test_unknown_addresses_and_methods_are_refused_in_sentences(client: httpx.AsyncClient) -> None:
+@pytest.mark.parametrize("sign", [{"origin": "http://evil.example"}, {"sec-fetch-site": "cross-site"}])
+async def test_a_private_service_serves_no_browser(client: httpx2.AsyncClient, sign: dict[str, str]) -> None:
+    """Neither a form on somebody's page nor a name that points at this machine reaches it."""
+    status, code, _ = said(await client.get("/word", headers=sign))
+    assert (status, code) == (403, "private")
+
+
+async def test_unknown_addresses_and_methods_are_refused_in_sentences(client: httpx2.AsyncClient) -> None:
     assert said(await client.get("/nowhere")) == (404, "not_found", "There is nothing at this address.")
     assert said(await client.post("/word"))[:2] == (405, "method_not_allowed")
 

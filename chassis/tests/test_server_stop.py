@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 from contracts.turns import Refusal
 
@@ -59,7 +59,7 @@ async def running(grace_s: float) -> AsyncGenerator[Running]:
 
 
 async def test_a_service_that_is_told_to_stop_lets_a_stream_say_goodbye_and_ends_well() -> None:
-    async with running(8) as service, httpx.AsyncClient(base_url=service.url, timeout=60) as client:
+    async with running(8) as service, httpx2.AsyncClient(base_url=service.url, timeout=60) as client:
         stream = asyncio.create_task(client.get("/tells"))
         await service.line("streaming")
         service.process.send_signal(signal.SIGTERM)
@@ -69,7 +69,7 @@ async def test_a_service_that_is_told_to_stop_lets_a_stream_say_goodbye_and_ends
 
 
 async def test_work_that_does_not_end_in_its_time_is_refused_with_the_reason() -> None:
-    async with running(1) as service, httpx.AsyncClient(base_url=service.url, timeout=60) as client:
+    async with running(1) as service, httpx2.AsyncClient(base_url=service.url, timeout=60) as client:
         hanging = asyncio.create_task(client.get("/hangs"))
         await service.line("hanging")
         service.process.send_signal(signal.SIGINT)
@@ -81,7 +81,7 @@ async def test_work_that_does_not_end_in_its_time_is_refused_with_the_reason() -
 
 
 async def test_a_port_that_is_taken_ends_the_start() -> None:
-    async with running(1) as service, httpx.AsyncClient(base_url=service.url, timeout=60) as client:
+    async with running(1) as service, httpx2.AsyncClient(base_url=service.url, timeout=60) as client:
         assert (await client.get("/word")).json() == {"word": "amber"}
         line = await service.line("listening")
         assert '"service":"sample"' in line

@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import pairwise
 from uuid import uuid4
 
-import httpx
+import httpx2
 import pytest
 from chassis.bus import open_bus
 from chassis.http import ServiceClient
@@ -99,7 +99,7 @@ async def test_one_trace_goes_over_http_and_the_bus(spans: InMemorySpanExporter)
         consuming = asyncio.create_task(bus.consume("turns", "agents", {TurnRequested: handle}))
         async with (
             app.router.lifespan_context(app),
-            httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://agent:80") as raw,
+            httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://agent:80") as raw,
         ):
             with telemetry.span("question") as question:
                 trace = question.get_span_context().trace_id

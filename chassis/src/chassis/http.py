@@ -27,7 +27,7 @@ from chassis import conventions
 from chassis.telemetry import CLIENT, fail, span, traceparent_of
 
 if TYPE_CHECKING:
-    import httpx
+    import httpx2
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -67,7 +67,7 @@ class Nonsense(CallFailed):
 class ServiceClient:
     """One other service, on connections that are kept."""
 
-    def __init__(self, client: httpx.AsyncClient, service: str) -> None:
+    def __init__(self, client: httpx2.AsyncClient, service: str) -> None:
         self.raw = client
         self.service = service
         address = urlsplit(str(client.base_url))
@@ -101,9 +101,9 @@ class ServiceClient:
         *,
         params: Mapping[str, str] | None = None,
         timeout: float | None = None,
-    ) -> httpx.Response:
+    ) -> httpx2.Response:
         """One request in a client span; an answer of 400 or more is raised as :class:`Refused`."""
-        import httpx
+        import httpx2
 
         attributes = {conventions.HTTP_METHOD: method, conventions.URL_PATH: path, **self._where}
         with span(f"{method} {self.service}", attributes, kind=CLIENT) as current:
@@ -117,11 +117,11 @@ class ServiceClient:
                     content=body.model_dump_json().encode() if body is not None else None,
                     params=dict(params) if params else None,
                     headers=headers,
-                    timeout=timeout if timeout is not None else httpx.USE_CLIENT_DEFAULT,
+                    timeout=timeout if timeout is not None else httpx2.USE_CLIENT_DEFAULT,
                 )
-            except httpx.TimeoutException as error:
+            except httpx2.TimeoutException as error:
                 raise Unreachable(self.service, "no answer in time") from error
-            except httpx.HTTPError as error:
+            except httpx2.HTTPError as error:
                 raise Unreachable(self.service, "no connection") from error
             current.set_attribute(conventions.HTTP_STATUS, response.status_code)
             if response.status_code >= 400:
@@ -129,14 +129,14 @@ class ServiceClient:
                 raise refused(self.service, response)
             return response
 
-    def _read(self, response: httpx.Response, answer: type[M]) -> M:
+    def _read(self, response: httpx2.Response, answer: type[M]) -> M:
         try:
             return answer.model_validate_json(response.content)
         except ValidationError as error:
             raise Nonsense(self.service) from error
 
 
-def refused(service: str, response: httpx.Response) -> Refused:
+def refused(service: str, response: httpx2.Response) -> Refused:
     """A refusal as the exception that carries it; a body that is no :class:`Refusal` gets a sentence of ours."""
     try:
         body = Refusal.model_validate_json(response.content)
@@ -152,9 +152,9 @@ async def open_client(
     base_url: str, service: str, *, timeout: float = ANSWER_TIMEOUT_S, connections: int = 100
 ) -> AsyncGenerator[ServiceClient]:
     """A client of one service; ``timeout`` is for an answer, in seconds. No proxy of the environment is asked."""
-    import httpx
+    import httpx2
 
-    limits = httpx.Limits(max_connections=connections, max_keepalive_connections=connections, keepalive_expiry=30)
-    timeouts = httpx.Timeout(timeout, connect=CONNECT_TIMEOUT_S)
-    async with httpx.AsyncClient(base_url=base_url, timeout=timeouts, limits=limits, trust_env=False) as client:
+    limits = httpx2.Limits(max_connections=connections, max_keepalive_connections=connections, keepalive_expiry=30)
+    timeouts = httpx2.Timeout(timeout, connect=CONNECT_TIMEOUT_S)
+    async with httpx2.AsyncClient(base_url=base_url, timeout=timeouts, limits=limits, trust_env=False) as client:
         yield ServiceClient(client, service)

@@ -19,7 +19,7 @@ from opentelemetry.trace import get_current_span
 
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "color_message"}
 _QUIET = (
-    *("httpx", "httpcore", "httpx2", "httpcore2", "openai"),
+    *("httpx2", "httpcore2", "openai"),
     *("aiokafka", "uvicorn.access", "redis", "psycopg.pool", "asyncio", "watchfiles"),
 )
 """Libraries whose lines below a warning say nothing of our own work."""

@@ -30,6 +30,7 @@ from chassis import telemetry
 from chassis.gate import Gate
 from chassis.health import Health
 from chassis.limits import BodyLimit
+from chassis.private import NoBrowsers
 from chassis.refusals import answer_in_sentences
 from chassis.settings import ServiceSettings
 from chassis.tracing import TracedRequests
@@ -46,11 +47,12 @@ def service(
     *,
     max_body: int = MAX_BODY_BYTES,
     larger_bodies: Mapping[str, int] | None = None,
-    docs: bool = False,
+    browsers: bool = False,
 ) -> FastAPI:
     """An app with health, error bodies, limits and tracing.
 
     Bodies over ``max_body`` bytes are refused; ``larger_bodies`` maps the beginning of a path to its own limit.
+    Whatever a browser sent is refused, unless the service is made for ``browsers`` and guards itself.
     """
     health = Health(name, settings.mode)
     gate = Gate(lifespan, health, settings.grace_s)
@@ -63,7 +65,7 @@ def service(
     app = FastAPI(
         title=name,
         lifespan=alive,
-        openapi_url="/openapi.json" if docs else None,
+        openapi_url=None,
         docs_url=None,
         redoc_url=None,
     )
@@ -73,6 +75,8 @@ def service(
     app.add_api_route("/health/ready", _ready, methods=["GET"], tags=["health"])
     app.add_middleware(BodyLimit, limit=max_body, larger=dict(larger_bodies or {}))
     app.add_middleware(gate.guard)
+    if not browsers:
+        app.add_middleware(NoBrowsers)
     app.add_middleware(TracedRequests)
     return app
 

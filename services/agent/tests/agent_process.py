@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from uuid import UUID, uuid4
 
-import httpx
+import httpx2
 import uvicorn
 from agent_fakes import AMBER, CODE, found
 from agent_rig import until
@@ -25,7 +25,7 @@ class Agent:
     """A running agent."""
 
     process: asyncio.subprocess.Process
-    http: httpx.AsyncClient
+    http: httpx2.AsyncClient
     lines: list[str] = field(default_factory=list[str])
 
     async def ask(self, question: str = "What is the code?", chat_id: UUID | None = None) -> TurnAccepted:
@@ -67,7 +67,7 @@ async def agent_process(
     )
     port = bound.getsockname()[1]
     bound.close()
-    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=20, trust_env=False) as http:
+    async with httpx2.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=20, trust_env=False) as http:
         agent = Agent(process, http)
         reading = asyncio.create_task(_read(process, agent.lines))
         try:
@@ -113,7 +113,7 @@ async def _ready(agent: Agent) -> bool:
     assert agent.process.returncode is None, "\n".join(agent.lines)
     try:
         return (await agent.http.get("/health/ready")).status_code == 200
-    except httpx.TransportError:
+    except httpx2.TransportError:
         return False
 
 

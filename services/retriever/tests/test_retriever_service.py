@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-import httpx
+import httpx2
 import pytest
 from chassis.bus import Bus, open_bus
 from contracts.events import RefreshFinished
@@ -37,7 +37,7 @@ async def until(found: Callable[[], Awaitable[T | None]]) -> T:
 class Service:
     """A running retriever, and the bus that it listens to."""
 
-    http: httpx.AsyncClient
+    http: httpx2.AsyncClient
     bus: Bus
     process: asyncio.subprocess.Process
 
@@ -89,7 +89,7 @@ async def service(postgres_url: str, valkey_url: str) -> AsyncIterator[Service]:
         )
         try:
             async with (
-                httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=10, trust_env=False) as http,
+                httpx2.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=10, trust_env=False) as http,
                 open_bus(valkey_url, service="test") as bus,
             ):
                 yield Service(http, bus, process)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 
-import httpx
+import httpx2
 import pytest
 from chassis.frames import FrameWriter
 from chassis.redis import connect
@@ -32,5 +32,5 @@ async def gateway(agent: FakeAgent, settings: Settings, valkey_url: str) -> Asyn
     async with serving(agent.app()) as agent_url:
         chosen = settings.model_copy(update={"agent_url": agent_url, "redis_url": SecretStr(valkey_url)})
         app = create_app(chosen)
-        async with serving(app) as url, httpx.AsyncClient(base_url=url, trust_env=False) as http:
+        async with serving(app) as url, httpx2.AsyncClient(base_url=url, trust_env=False) as http:
             yield Gateway(url, agent, http, lambda: app.state.sessions)

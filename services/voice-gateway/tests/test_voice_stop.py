@@ -9,7 +9,7 @@ import sys
 from asyncio.subprocess import Process
 from collections.abc import AsyncGenerator
 
-import httpx
+import httpx2
 import pytest
 from contracts.frames import Done
 from test_voice_websocket import ask, bearer, hear, hear_until
@@ -43,7 +43,7 @@ async def process(agent: FakeAgent, valkey_url: str, stop_s: str) -> AsyncGenera
         )
         listening.close()
         url = f"http://127.0.0.1:{port}"
-        async with httpx.AsyncClient(base_url=url, trust_env=False, timeout=30) as http:
+        async with httpx2.AsyncClient(base_url=url, trust_env=False, timeout=30) as http:
             async with asyncio.timeout(30):
                 while (await http.get("/health/ready")).status_code != 200:  # noqa: ASYNC110 - it is another process
                     await asyncio.sleep(0.02)
@@ -120,8 +120,8 @@ async def _stops(gateway: Gateway) -> None:
     async with asyncio.timeout(5):
         while True:
             try:
-                async with httpx.AsyncClient(base_url=gateway.url, trust_env=False, timeout=0.5) as fresh:
+                async with httpx2.AsyncClient(base_url=gateway.url, trust_env=False, timeout=0.5) as fresh:
                     await fresh.get("/health/live")
-            except httpx.TransportError:
+            except httpx2.TransportError:
                 return
             await asyncio.sleep(0.02)

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from uuid import UUID, uuid4
 
-import httpx
+import httpx2
 import uvicorn
 from chassis.frames import FrameWriter
 from contracts.frames import Accepted, Delta, Done, Error, Frame, Status
@@ -105,7 +105,7 @@ class Gateway:
 
     url: str
     agent: FakeAgent
-    http: httpx.AsyncClient
+    http: httpx2.AsyncClient
     sessions: Callable[[], Sessions]
 
     @property

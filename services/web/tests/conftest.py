@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from chassis.frames import FrameWriter
 from chassis.redis import connect
@@ -44,5 +44,5 @@ async def web(behind: Behind, valkey_url: str, changed: dict[str, Any]) -> Async
             **{name: value() if isinstance(value, Callable) else value for name, value in changed.items()},
         }
         app = create_app(Settings(**fields))
-        async with serving(app) as here, httpx.AsyncClient(base_url=here, headers={"origin": here}) as page:
+        async with serving(app) as here, httpx2.AsyncClient(base_url=here, headers={"origin": here}) as page:
             yield Running(here, page, behind, app)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from uuid import uuid4
 
-import httpx
+import httpx2
 import pytest
 from web.guard import Guard
 from web_fakes import TOKEN, Running
@@ -27,7 +27,7 @@ async def test_a_name_that_was_made_to_point_here_is_not_served(web: Running, ho
 
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST:3000", "127.0.0.1:80", "[::1]:3000"])
 async def test_the_names_of_this_machine_are_served(web: Running, host: str) -> None:
-    async with httpx.AsyncClient(base_url=web.url) as browser:
+    async with httpx2.AsyncClient(base_url=web.url) as browser:
         assert (await browser.get("/", headers={"host": host})).status_code == 200
 
 
@@ -51,7 +51,7 @@ async def test_another_site_is_not_served(web: Running, origin: str) -> None:
 
 
 async def test_a_change_without_an_origin_needs_the_token_of_the_command_line(web: Running) -> None:
-    async with httpx.AsyncClient(base_url=web.url) as shell:
+    async with httpx2.AsyncClient(base_url=web.url) as shell:
         refused = await shell.post("/api/turns", json=ASKED)
         assert (refused.status_code, "Authorization" in refused.json()["message"]) == (403, True)
         wrong = await shell.post("/api/turns", json=ASKED, headers={"authorization": f"Bearer {TOKEN}x"})
@@ -63,7 +63,7 @@ async def test_a_change_without_an_origin_needs_the_token_of_the_command_line(we
 
 @pytest.mark.parametrize("changed", [{"cli_token": None}])
 async def test_without_a_token_in_the_settings_none_is_good(web: Running) -> None:
-    async with httpx.AsyncClient(base_url=web.url) as shell:
+    async with httpx2.AsyncClient(base_url=web.url) as shell:
         for credential in ("", "Bearer", "Bearer None", "Basic eDp5"):
             response = await shell.post("/api/turns", json=ASKED, headers={"authorization": credential})
             assert response.status_code == 403
@@ -81,7 +81,7 @@ async def test_without_a_token_in_the_settings_none_is_good(web: Running) -> Non
     ],
 )
 async def test_reading_is_for_the_page_and_for_tools(web: Running, headers: dict[str, str], status: int) -> None:
-    async with httpx.AsyncClient(base_url=web.url) as browser:
+    async with httpx2.AsyncClient(base_url=web.url) as browser:
         assert (await browser.get("/api/corpus", headers=headers)).status_code == status
 
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
-import httpx
+import httpx2
 import pytest
 from contracts.frames import Accepted, Delta, Done, frame_adapter
 from pydantic import SecretStr
@@ -19,7 +19,7 @@ from web_fakes import TRACE_ID, Running, closed_port, running, serving, stored, 
 ASKED = {"chat_id": str(uuid4()), "question": "What is the amber valve recovery code?"}
 
 
-def frames_of(response: httpx.Response) -> list[dict[str, Any]]:
+def frames_of(response: httpx2.Response) -> list[dict[str, Any]]:
     """The frames of a whole body; each fits the contract and carries its cursor."""
     frames = [json.loads(line) for line in response.text.splitlines()]
     for frame in frames:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
-import httpx
+import httpx2
 import uvicorn
 from chassis.frames import FrameWriter
 from contracts.frames import Accepted, Delta, Done, Frame
@@ -140,7 +140,7 @@ class Running:
     """Web as a browser reaches it: ``page`` is a client that sends what the page's own requests send."""
 
     url: str
-    page: httpx.AsyncClient
+    page: httpx2.AsyncClient
     behind: Behind
     app: FastAPI
 

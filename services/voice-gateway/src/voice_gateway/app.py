@@ -43,6 +43,7 @@ class State(TypedDict):
 
 def create_app(settings: Settings) -> FastAPI:
     """The app, not yet connected to anything."""
+
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncGenerator[State]:
         health = health_of(app)
@@ -63,7 +64,7 @@ def create_app(settings: Settings) -> FastAPI:
                 await stopping
                 await agent.close()
 
-    app = service("voice-gateway", lifespan, settings, larger_bodies={"/calls/": MAX_TIMELINE_BYTES})
+    app = service("voice-gateway", lifespan, settings, browsers=True, larger_bodies={"/calls/": MAX_TIMELINE_BYTES})
     app.add_exception_handler(Refused, _refused)
     app.include_router(router)
     return app

@@ -55,7 +55,7 @@ def create_app(settings: Settings) -> FastAPI:
                 )
             }
 
-    app = service("web", lifespan, settings, larger_bodies={"/v1/realtime": voice.MAX_SIGNALLING_BYTES})
+    app = service("web", lifespan, settings, browsers=True, larger_bodies={"/v1/realtime": voice.MAX_SIGNALLING_BYTES})
     for part in (turns, corpus, dead_letters, voice):
         app.include_router(part.routes)
     app.router.routes.extend(pages.routes)

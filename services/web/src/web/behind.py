@@ -33,12 +33,12 @@ class Service:
 
     async def ready(self) -> Ready:
         """What its ``/health/ready`` says; a 503 says what it waits for."""
-        import httpx
+        import httpx2
 
         try:
             answer = await self.client.raw.get("/health/ready", timeout=GLANCE_S)
             return Ready.model_validate_json(answer.content)
-        except (httpx.HTTPError, ValidationError) as error:
+        except (httpx2.HTTPError, ValidationError) as error:
             raise NotThere(self.name) from error
 
 
@@ -108,11 +108,11 @@ class VoiceGateway(Service):
 
     async def signal(self, target: str, body: bytes, headers: Mapping[str, str]) -> Response:
         """Pass signalling on, and hand its answer back as it is."""
-        import httpx
+        import httpx2
 
         try:
             answer = await self.client.raw.post(target, content=body, headers=dict(headers))
-        except httpx.HTTPError as error:
+        except httpx2.HTTPError as error:
             raise NotThere(self.name) from error
         kept = {
             name: answer.headers[name] for name in ("content-type", "location", "retry-after") if name in answer.headers
