@@ -2,8 +2,8 @@
 
 Prints one line a save, and p50 and p99 of what passes between the save and the moment from which a search finds it,
 beside the time that the embedding of the same chunks took, which no watcher can save. That moment is the arrival of
-``document.indexed``, proven by a search that begins then; were it not to find the note, the moment would be the start of
-the first search that does. Searching all the while would take the processor away from what is measured.
+``document.indexed``, proven by a search that begins then; if it finds nothing, it is the start of the first search that
+does. Searching all the while would take the processor away from what is measured.
 """
 
 from __future__ import annotations
