@@ -67,6 +67,16 @@ def test_a_blank_or_too_long_question_is_no_question(question: str) -> None:
         TurnAsked.model_validate({"chat_id": "c2a1b7f4-95a4-4d08-8b64-7a0f2d6c9e21", "question": question})
 
 
+@pytest.mark.behaviour("T1")
+@pytest.mark.parametrize(
+    "asked", [{"question": "a\0b"}, {"question": "\0"}, {"filter": {"folder": "\0"}}, {"filter": {"tags": ["a\0"]}}]
+)
+def test_a_text_that_no_database_can_hold_is_no_question(asked: dict[str, object]) -> None:
+    body = {"chat_id": "c2a1b7f4-95a4-4d08-8b64-7a0f2d6c9e21", "question": "Where is it?"}
+    with pytest.raises(ValidationError, match="NUL"):
+        TurnAsked.model_validate({**body, **asked})
+
+
 @pytest.mark.parametrize("path", ["/etc/passwd", "../x.md", "a//b.md", "a/./b.md", "a\\b.md", ""])
 def test_a_path_that_leaves_the_folder_is_no_document(path: str) -> None:
     with pytest.raises(ValidationError):

@@ -9,7 +9,19 @@ from uuid import UUID
 from pydantic import Field, StringConstraints
 
 from contracts.documents import Properties, Run
-from contracts.vocabulary import Count, DocumentPath, Lines, Message, Sha256, SourceId, Span, Timestamp
+from contracts.vocabulary import (
+    NO_NUL,
+    NO_NUL_SAID,
+    Count,
+    DocumentPath,
+    Lines,
+    Message,
+    Sha256,
+    SourceId,
+    Span,
+    Storable,
+    Timestamp,
+)
 
 Leg = Literal["vector", "lexical"]
 
@@ -17,8 +29,8 @@ Leg = Literal["vector", "lexical"]
 class Filter(Message):
     """Which documents may answer. Empty means all; several fields must all hold."""
 
-    folder: str | None = Field(default=None, description="a folder's path; its subfolders are in it")
-    tags: tuple[str, ...] = Field(default=(), description="any of them")
+    folder: Storable | None = Field(default=None, description="a folder's path; its subfolders are in it")
+    tags: tuple[Storable, ...] = Field(default=(), description="any of them")
     since: dt.date | None = None
     until: dt.date | None = None
 
@@ -26,7 +38,7 @@ class Filter(Message):
 class SearchRequest(Message):
     """A question for the corpus. ``hits`` before neighbours are added; ``budget`` in characters of context."""
 
-    query: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=2000)]
+    query: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=2000), NO_NUL, NO_NUL_SAID]
     hits: Annotated[int, Field(ge=1, le=50)] = 5
     budget: Annotated[int, Field(ge=200, le=100_000)] = 6000
     neighbours: Annotated[int, Field(ge=0, le=3)] = 1

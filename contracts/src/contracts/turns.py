@@ -9,7 +9,7 @@ from pydantic import Field, StringConstraints
 
 from contracts.frames import ErrorCode, Sentence
 from contracts.search import Filter, Source
-from contracts.vocabulary import Count, Message, Timestamp, TraceId
+from contracts.vocabulary import NO_NUL, NO_NUL_SAID, Count, Message, Timestamp, TraceId
 
 MAX_QUESTION_LENGTH = 2000
 MAX_BODY_BYTES = 8192
@@ -17,8 +17,13 @@ MAX_BODY_BYTES = 8192
 TurnStatus = Literal["waiting", "running", "completed", "interrupted", "cancelled", "failed"]
 ENDED: frozenset[TurnStatus] = frozenset({"completed", "interrupted", "cancelled", "failed"})
 
-Question = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_QUESTION_LENGTH)]
-"""1 to 2,000 code points once surrounding white space is gone."""
+Question = Annotated[
+    str,
+    StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_QUESTION_LENGTH),
+    NO_NUL,
+    NO_NUL_SAID,
+]
+"""1 to 2,000 code points once surrounding white space is gone, none of them NUL."""
 
 
 class TurnAsked(Message):

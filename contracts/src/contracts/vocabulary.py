@@ -32,6 +32,18 @@ def _in_utc(moment: datetime) -> datetime:
     return moment.astimezone(UTC)
 
 
+def _without_nul(text: str) -> str:
+    if "\0" in text:
+        raise ValueError("a text must not hold a NUL character")
+    return text
+
+
+NO_NUL = AfterValidator(_without_nul)
+NO_NUL_SAID = Field(json_schema_extra={"pattern": r"^[^\u0000]*$"})
+
+Storable = Annotated[str, NO_NUL, NO_NUL_SAID]
+"""A text that PostgreSQL can hold: any, but for NUL characters."""
+
 DocumentPath = Annotated[
     str, StringConstraints(min_length=1, max_length=MAX_PATH_LENGTH), AfterValidator(_posix_relative)
 ]

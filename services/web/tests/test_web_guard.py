@@ -16,7 +16,19 @@ ASKED = {"chat_id": str(uuid4()), "question": "Who is served?"}
 
 
 @pytest.mark.parametrize(
-    "host", ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example:3000", "", "[::2]:1"]
+    "host",
+    [
+        "evil.example",
+        "localhost.evil.example",
+        "127.0.0.1.evil.example:3000",
+        "",
+        "[::2]:1",
+        "[::1]evil.example",
+        "[::1",
+        "localhost:80@evil.example",
+        "localhost:evil.example",
+        "localhost:80, evil.example",
+    ],
 )
 async def test_a_name_that_was_made_to_point_here_is_not_served(web: Running, host: str) -> None:
     for method, path in (("GET", "/"), ("GET", "/api/corpus"), ("POST", "/api/turns"), ("GET", "/health/ready")):
@@ -40,7 +52,18 @@ async def test_a_name_in_the_settings_is_served(web: Running) -> None:
 
 @pytest.mark.parametrize(
     "origin",
-    ["http://evil.example", "null", "http://localhost.evil.example", "http://127.0.0.1:1", "file://", "https://", "x"],
+    [
+        "http://evil.example",
+        "null",
+        "http://localhost.evil.example",
+        "http://127.0.0.1:1",
+        "file://",
+        "https://",
+        "x",
+        "http://[evil",
+        "http://]",
+        "",
+    ],
 )
 async def test_another_site_is_not_served(web: Running, origin: str) -> None:
     for method, path in (("GET", "/api/corpus"), ("POST", "/api/turns"), ("POST", "/v1/realtime/client_secrets")):

@@ -9,13 +9,15 @@ served the page, and whatever changes something needs either that Origin or a be
 from __future__ import annotations
 
 import hmac
+import re
 from collections.abc import Iterable
-from urllib.parse import urlsplit
 
 from chassis.refusals import refuse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
+HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^\[\]:@/\\,\s]+)(?::[0-9]{1,5})?")
+"""A name or a bracketed IPv6 address, and perhaps a port: no browser sends anything else."""
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 CONTENT_SECURITY_POLICY = "; ".join(
@@ -105,16 +107,14 @@ class Guard:
         )
 
 
-def _name(host: str) -> str:
-    """The host without its port; an IPv6 address keeps its brackets."""
-    if host.startswith("["):
-        return host.partition("]")[0] + "]"
-    return host.partition(":")[0]
+def _name(host: str) -> str | None:
+    """The host without its port, an IPv6 address in its brackets; nothing when it is no host at all."""
+    matched = HOST.fullmatch(host)
+    return matched[1] if matched else None
 
 
 def _is_same_place(origin: str, host: str) -> bool:
-    parts = urlsplit(origin)
-    return parts.scheme in ("http", "https") and parts.netloc == host
+    return origin in (f"http://{host}", f"https://{host}")
 
 
 def _bearer(header: str) -> str:
