@@ -153,6 +153,13 @@ def test_a_table_keeps_its_header_row_in_every_piece() -> None:
 
 
 @pytest.mark.behaviour("C10")
+def test_cells_that_a_row_leaves_out_are_not_there() -> None:
+    wide = f"{'|a' * 5000}|\n{'|-' * 5000}|\n|x|y|\n"
+    assert chunks_of(wide)[-1].plain == "x | y"
+    assert chunks_of("|a|b|c|\n|-|-|-|\n|x||\n||y|\n")[0].plain == "a | b | c\n\nx | \n\n | y"
+
+
+@pytest.mark.behaviour("C10")
 @pytest.mark.parametrize(
     "block",
     [

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from contracts.events import RefreshSealed
 from contracts.refreshes import RefreshReport
-from ingestor import preparing
+from ingestor import preparing, refreshing
 from ingestor.chunking import Cut, chunk_document
 from ingestor.errors import FolderUnavailable
 from ingestor_house import House, house, until
@@ -135,6 +135,26 @@ async def test_a_document_that_brings_down_the_parser_stops_no_other(
     assert quiet.retriever.texts == {"good.md": "Good.\n"}
     (file,) = [file for file in quiet.parts.ledger.files() if file.path == "bad.md"]
     assert (file.state, "please report it" in (file.reason or "")) == ("rejected", True)
+
+
+@pytest.mark.behaviour("C12", "C13")
+async def test_a_document_that_is_refused_each_time_is_no_change_that_no_event_told_of(
+    quiet: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def panicking(data: bytes, text: str, length: int) -> Cut:
+        raise Panic
+
+    untold: list[int] = []
+    quiet.parts.refreshing.on_untold = untold.append
+    monkeypatch.setattr(preparing, "chunk_document", panicking)
+    monkeypatch.setattr(refreshing, "UNTOLD_AFTER_S", -1.0)
+    quiet.write("bad.md", "boom\n")
+    for _ in range(3):
+        await quiet.parts.refreshing.refresh_tree()
+    assert untold == []
+    quiet.write("new.md", "New.\n")
+    await quiet.parts.refreshing.refresh_tree()
+    assert untold == [1]
 
 
 @pytest.mark.behaviour("E1")

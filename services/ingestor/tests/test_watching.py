@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -125,6 +126,16 @@ async def test_a_watcher_that_fails_begins_anew_and_everything_is_compared(
     heard = Heard()
     async with running(tmp_path, heard):
         breaks.set()
+        await until(lambda: heard.overflows > 0)
+        (tmp_path / "a.md").write_text("Text.\n")
+        await until(lambda: "a.md" in heard.hints)
+
+
+@pytest.mark.behaviour("C12", "C13")
+async def test_a_name_that_is_no_text_does_not_bring_down_the_watcher(tmp_path: Path) -> None:
+    heard = Heard()
+    async with running(tmp_path, heard):
+        (tmp_path / os.fsdecode(b"bad\xff\xfe.md")).write_text("Text.\n")
         await until(lambda: heard.overflows > 0)
         (tmp_path / "a.md").write_text("Text.\n")
         await until(lambda: "a.md" in heard.hints)

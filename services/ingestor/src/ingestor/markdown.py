@@ -117,7 +117,9 @@ def _walk(events: Iterable[tuple[Any, dict[str, int]]], data: bytes, plain: Plai
             kind = _KINDS.get(tag)
             if kind is None:
                 if tag == "TableCell":
-                    _open_cell(top, plain)
+                    # The parser fills short rows up with cells behind their end.
+                    if start < top.end:
+                        _open_cell(top, plain)
                 elif tag == "Image" and (embed := _SIZED_EMBED.match(data, start)):
                     skip_to = place["end"]
                     plain.add(embed[1].decode(), embed.start(1), embed.end(1))

@@ -124,7 +124,7 @@ class Refreshing:
                 reading = taken.reading
                 hashes[reading.path] = reading.sha256
                 seen = self._ledger.seen.get(reading.path)
-                if seen is None or seen.sha256 != reading.sha256:
+                if seen is None or (seen.state == "accepted" and seen.sha256 != reading.sha256):
                     news.add(reading.path)
                 self._ledger.note_reading(reading, taken.notice)
         self._ledger.note_refusals(refusals)

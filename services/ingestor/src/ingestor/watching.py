@@ -132,7 +132,8 @@ class Watcher:
             return None
         except OSError as error:
             return self._refused(error)
-        except RuntimeError:
+        except (RuntimeError, ExceptionGroup):
+            # watchfiles raises what breaks inside of it in a group; a file name that is not UTF-8 is enough.
             self._broken += 1
             log.warning("the watcher failed and begins anew", extra={"times": self._broken})
             if self._broken > FAILURES_ALLOWED and self._way == "auto":
