@@ -13,8 +13,11 @@ from typing import Any
 
 import pytest
 from contracts.corpus import Corpus
+from embedded import instances
 from embedded.ask import ABSTAINED, ANSWERED, ask
+from embedded.cli import application
 from embedded.errors import EmbeddedError, NoInstance
+from embedded.harmless import Shown
 from embedded.instances import Instance
 from embedded.refresh import refresh
 from embedded.status import show
@@ -159,3 +162,38 @@ def test_the_status_names_what_is_rejected_and_what_is_not_ready() -> None:
         assert show(instance, out) == 1
     assert "agent restarting: It ended by SIGKILL.\n" in out.getvalue()
     assert "big.md: It is too large.\n" in out.getvalue()
+
+
+def test_what_a_document_says_cannot_command_the_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    evil = "Red \x1b[31m, title \x1b]0;x\x07, c1 \x9b2J, turned \u202etxt\u202c, over\rwritten."
+    shown = r"Red \u001b[31m, title \u001b]0;x\u0007, c1 \u009b2J, turned \u202etxt\u202c, over\u000dwritten."
+    corpus = Corpus.model_validate_json((EXAMPLES / "web.corpus.json").read_text()).model_dump(mode="json")
+    corpus["files"] = [{"path": "big.md", "state": "rejected", "reason": evil}]
+    report = json.loads((EXAMPLES / "ingestor.refresh.response.json").read_text())
+    report["rejected"] = [{"path": "big.md", "reason": evil}]
+    frames = lines([FRAMES[0], {"type": "delta", "text": evil}, {**FRAMES[-1], "answer": evil, "sources": []}])
+    for command, body in (
+        (["ask", "What?"], frames),
+        (["status"], json.dumps(corpus)),
+        (["status", "--json"], json.dumps(corpus)),
+        (["refresh"], json.dumps(report)),
+    ):
+        with web(200, body) as (instance, _):
+            monkeypatch.setattr(instances, "find", lambda port, data, instance=instance: instance)  # type: ignore[misc]
+            with pytest.raises(SystemExit):
+                application(command)
+        said = capsys.readouterr().out
+        assert "--json" in command or shown in said
+        assert not {"\x1b", "\x07", "\x9b", "\u202e", "\r"} & set(said)
+        if "--json" in command:
+            assert json.loads(said)["files"][0]["reason"] == evil
+
+
+def test_letters_that_the_terminal_does_not_know_are_written_out() -> None:
+    raw = io.BytesIO()
+    with io.TextIOWrapper(raw, encoding="ascii") as out:
+        Shown(out).write("K\u00fcche \u2192 \U0001f33f\n")
+        out.flush()
+        assert raw.getvalue() == b"K\\xfcche \\u2192 \\U0001f33f\n"

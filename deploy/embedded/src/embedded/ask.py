@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from http.client import HTTPException, HTTPResponse
-from typing import Any, TextIO
+from typing import Any
 from uuid import UUID, uuid4
 
 from embedded.errors import EmbeddedError
+from embedded.harmless import Writer
 from embedded.instances import Instance
 
 ANSWERED, FAILED, ABSTAINED = 0, 1, 3
@@ -15,7 +16,7 @@ SILENCE_S = 45.0
 """Longer than a turn may take: past it the stream is lost."""
 
 
-def ask(instance: Instance, question: str, chat: str | None, out: TextIO) -> int:
+def ask(instance: Instance, question: str, chat: str | None, out: Writer) -> int:
     """Put a question and write its answer; :data:`ANSWERED`, :data:`ABSTAINED`, or an :class:`EmbeddedError`."""
     try:
         chat_id = str(UUID(chat)) if chat else str(uuid4())
@@ -56,7 +57,7 @@ def ask(instance: Instance, question: str, chat: str | None, out: TextIO) -> int
 
 
 def _write_sources(
-    out: TextIO, answer: str, sources: list[dict[str, Any]], support: dict[str, list[tuple[int, int]]]
+    out: Writer, answer: str, sources: list[dict[str, Any]], support: dict[str, list[tuple[int, int]]]
 ) -> None:
     """One line a cited source: ``[1] plant/valves.md:12-14``, the lines of its sentences where they are known."""
     for number, source in enumerate(sources, start=1):

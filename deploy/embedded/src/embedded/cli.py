@@ -23,7 +23,9 @@ def main() -> None:
     try:
         application()
     except EmbeddedError as error:
-        sys.stderr.write(f"talkdown: {error}\n")
+        from embedded.harmless import Shown
+
+        Shown(sys.stderr).write(f"talkdown: {error}\n")
         raise SystemExit(1) from None
 
 
@@ -55,9 +57,10 @@ def ask(
 ) -> None:
     """Ask a running instance; exit code 0: answered, 3: the notes do not say, 1: an error."""
     from embedded.ask import ask as put
+    from embedded.harmless import Shown
     from embedded.instances import find
 
-    raise SystemExit(put(find(port, data), question, chat, sys.stdout))
+    raise SystemExit(put(find(port, data), question, chat, Shown(sys.stdout)))
 
 
 @application.command()
@@ -67,10 +70,11 @@ def status(
     as_json: Annotated[bool, typer.Option("--json", help="Print what GET /api/corpus answers.")] = False,
 ) -> None:
     """Show the folder, the index, and the services of a running instance; exit code 1 when a service is not ready."""
+    from embedded.harmless import Shown
     from embedded.instances import find
     from embedded.status import show
 
-    raise SystemExit(show(find(port, data), sys.stdout, as_json=as_json))
+    raise SystemExit(show(find(port, data), Shown(sys.stdout), as_json=as_json))
 
 
 @application.command()
@@ -80,10 +84,11 @@ def refresh(
     data: Data = None,
 ) -> None:
     """Compare the folder with the index now, and print what changed; exit code 1 when the refresh failed."""
+    from embedded.harmless import Shown
     from embedded.instances import find
     from embedded.refresh import refresh as run
 
-    raise SystemExit(run(find(port, data), sys.stdout, rebuild=rebuild))
+    raise SystemExit(run(find(port, data), Shown(sys.stdout), rebuild=rebuild))
 
 
 @application.command()

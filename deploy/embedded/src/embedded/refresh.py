@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TextIO
-
+from embedded.harmless import Writer
 from embedded.instances import Instance
 
 
-def refresh(instance: Instance, out: TextIO, *, rebuild: bool = False) -> int:
+def refresh(instance: Instance, out: Writer, *, rebuild: bool = False) -> int:
     """Ask for a refresh and write its report; 0 when it finished, 1 when it failed and left the corpus as it was."""
     report = instance.ask_json("POST", "/api/corpus/refresh", {"rebuild": rebuild}, timeout_s=None)
     for word in ("added", "changed", "deleted", "unchanged"):

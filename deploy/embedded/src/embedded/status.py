@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
-from typing import Any, TextIO
+from typing import Any
 
+from embedded.harmless import Writer
 from embedded.instances import Instance
 
 
-def show(instance: Instance, out: TextIO, *, as_json: bool = False) -> int:
+def show(instance: Instance, out: Writer, *, as_json: bool = False) -> int:
     """Write what the instance says of itself; 0 when all of it is ready, 1 when something is not."""
     corpus = instance.ask_json("GET", "/api/corpus")
     if as_json:
         out.write(json.dumps(corpus, indent=2, ensure_ascii=False) + "\n")
     else:
-        out.writelines(f"{line}\n" for line in _lines(instance, corpus))
+        out.write("".join(f"{line}\n" for line in _lines(instance, corpus)))
     ready = all(service["state"] == "ready" for service in corpus["services"])
     return 0 if ready and corpus["state"] != "failed" else 1
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from embedded.children import Child
 from embedded.data import Run
 from embedded.folder import first_markdown
+from embedded.harmless import harmless
 from embedded.indexing import Indexing
 from embedded.screen import Screen
 from embedded.services import Places, health
@@ -24,7 +25,7 @@ def say_welcome(screen: Screen, run: Run, folder: Path, seconds: float) -> None:
     """Where the page is, and what to try."""
     screen.say()
     screen.say(f"Talkdown is ready after {seconds:.1f} s: {screen.strong(run.url)}")
-    screen.say(f"  Ask here    talkdown ask {shlex.quote(example_question(folder))}")
+    screen.say(f"  Ask here    talkdown ask {shlex.quote(harmless(example_question(folder)))}")
     screen.say(f"  Traces      {run.traces}/")
     screen.say("  Stop        Ctrl-C")
 
