@@ -21,7 +21,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
@@ -71,12 +71,13 @@ async def finding(subject: Subject, questions: Sequence[Asked], folder: Path, la
     for asked in questions:
         for name, places in (await subject.rankings(asked.question)).items():
             gains.setdefault(name, []).append(ndcg_at_10(ranked_paragraphs(places, paragraphs), asked))
-    means = {name: mean(values) for name, values in gains.items()}
-    figures = [Figure(f"{language} nDCG@10 hybrid", means["hybrid"], GOALS.get(language), len(questions))]
-    legs = {name: value for name, value in means.items() if name != "hybrid"}
+    hybrid = mean(gains["hybrid"])
+    figures = [Figure(f"{language} nDCG@10 hybrid", hybrid, GOALS.get(language), len(questions))]
+    # A leg that does not serve a language has no ranking of its own.
+    legs = {name: mean(gain) for name, gain in gains.items() if name != "hybrid" and len(gain) == len(questions)}
     figures += [Figure(f"{language} nDCG@10 {name}", value, None, len(questions)) for name, value in legs.items()]
-    best = max(legs.values())
-    return [*figures, Figure(f"{language} hybrid less the better leg", means["hybrid"] - best, 0.0, len(questions))]
+    lead = hybrid - max(legs.values(), default=0.0)
+    return [*figures, Figure(f"{language} hybrid less the better leg", lead, 0.0, len(questions))]
 
 
 def answering(there: Sequence[tuple[Asked, Answered]], language: str) -> list[Figure]:
@@ -114,6 +115,8 @@ async def in_process(folder: Path, language: str, embedder: LocalEmbedder) -> li
     questions = read_questions(folder, language)
     chunks = await index_folder(folder / language, embedder)
     subject = InProcess(chunks, embedder)
+    paragraphs = sum(map(len, paragraphs_of(folder / language).values()))
+    print(f"{language}: {len(chunks)} chunks of {paragraphs} paragraphs", flush=True)
     figures = await finding(subject, questions, folder / language, language)
     there = [(asked, await subject.ask(asked.question)) for asked in questions]
     gone: list[Answered] = []
@@ -127,7 +130,7 @@ async def in_process(folder: Path, language: str, embedder: LocalEmbedder) -> li
 async def running(folder: Path, language: str, web: str, retriever: str, watched: Path) -> list[Figure]:
     """Measure a running product on one language."""
     questions = read_questions(folder, language)
-    async with httpx.AsyncClient(timeout=60) as client:
+    async with httpx2.AsyncClient(timeout=60) as client:
         subject = Running(client, web, retriever)
         await subject.refresh()
         figures = await finding(subject, questions, watched, language)

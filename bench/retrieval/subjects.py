@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Protocol
 from uuid import uuid4
 
-import httpx
+import httpx2
 from agent.extractive import answer
 from chassis.sentences import sentence_spans
 from contracts.frames import Done, Error, frame_adapter
@@ -63,7 +63,7 @@ class InProcess:
 class Running:
     """A running product: the retriever's `POST /search`, and turns as the page asks them."""
 
-    def __init__(self, client: httpx.AsyncClient, web: str, retriever: str) -> None:
+    def __init__(self, client: httpx2.AsyncClient, web: str, retriever: str) -> None:
         self._client = client
         self._web = web.rstrip("/")
         self._retriever = retriever.rstrip("/")

@@ -130,7 +130,7 @@ def detect(text: str, fallback: str = "en", limit: int = 4000) -> str:
     if not votes:
         return "ru" if script == "cyrillic" else fallback
     best, score = max(votes.items(), key=lambda vote: (vote[1], vote[0] == fallback, vote[0]))
-    return best if score > votes[fallback] * 1.1 else fallback
+    return best if score > votes[fallback] * 1.25 else fallback
 
 
 def majority(languages: Iterable[str], fallback: str = "en") -> str:
