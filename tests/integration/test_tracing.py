@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, cast
 from uuid import uuid4
 
@@ -73,7 +74,7 @@ def test_a_question_is_linked_to_the_save_that_its_passage_came_from(product: Pr
 def trace_of_save(product: Product, path: str) -> str:
     """The trace id that travelled with the event of a save."""
     with Redis.from_url(product.redis_url, decode_responses=True) as bus:
-        for name in cast("list[str]", list(bus.scan_iter("talkdown.documents.*", _type="stream"))):
+        for name in cast("Iterator[str]", bus.scan_iter("talkdown.documents.*", _type="stream")):
             for _, fields in cast("list[tuple[str, dict[str, str]]]", bus.xrange(name)):
                 if fields["type"] == "document.changed.v1" and fields["key"] == path:
                     return fields["traceparent"].split("-")[1]
