@@ -10,12 +10,15 @@ from uuid import uuid4
 import httpx2
 import pytest
 from chassis.background import background
+from chassis.refusals import UnknownFailures
 from chassis.server import health_of
 from chassis.settings import ServiceSettings
 from chassis_app import State, lifespan, make
 from contracts.health import Ready
 from contracts.turns import Refusal
 from fastapi import FastAPI
+from starlette.requests import Request
+from starlette.types import Message, Receive, Scope, Send
 
 
 @asynccontextmanager
@@ -173,7 +176,25 @@ async def test_a_private_service_serves_no_browser(client: httpx2.AsyncClient, s
 
 async def test_unknown_addresses_and_methods_are_refused_in_sentences(client: httpx2.AsyncClient) -> None:
     assert said(await client.get("/nowhere")) == (404, "not_found", "There is nothing at this address.")
+    assert said(await client.get("/word/")) == (404, "not_found", "There is nothing at this address.")
     assert said(await client.post("/word"))[:2] == (405, "method_not_allowed")
+
+
+async def test_a_client_that_leaves_while_it_speaks_is_no_failure(caplog: pytest.LogCaptureFixture) -> None:
+    async def listening(scope: Scope, receive: Receive, send: Send) -> None:
+        await Request(scope, receive).body()
+
+    async def receive() -> Message:
+        return {"type": "http.disconnect"}
+
+    sent: list[Message] = []
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    await UnknownFailures(listening)({"type": "http", "path": "/ask"}, receive, send)
+    assert sent == []
+    assert [record for record in caplog.records if record.levelname == "ERROR"] == []
 
 
 @pytest.mark.behaviour("E3")

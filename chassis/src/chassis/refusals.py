@@ -15,6 +15,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from opentelemetry.trace import get_current_span
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from chassis.http import Refused, Unreachable
@@ -155,6 +156,9 @@ class UnknownFailures:
 
         try:
             await self._app(scope, receive, sending)
+        except ClientDisconnect:
+            # Whoever asked is gone, so there is nobody to answer, and nothing failed here.
+            return
         except Exception as error:
             log.error("a request failed", exc_info=error, extra={"path": scope.get("path")})
             fail(get_current_span(), type(error))

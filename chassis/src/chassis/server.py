@@ -68,6 +68,7 @@ def service(
         openapi_url=None,
         docs_url=None,
         redoc_url=None,
+        redirect_slashes=False,
     )
     app.state.health = health
     answer_in_sentences(app)
