@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 
 import pytest
 from starlette.applications import Starlette
-from starlette.routing import WebSocketRoute
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 from web_fakes import TOKEN, Running, closed_port, example, serving, until
 from websockets.asyncio.client import connect
@@ -21,7 +23,12 @@ class Gateway:
     url: str = ""
     headers: dict[str, str] = field(default_factory=dict[str, str])
     query: str = ""
+    signalled: list[str] = field(default_factory=list[str])
     closed: list[tuple[int, str | None]] = field(default_factory=list[tuple[int, str | None]])
+
+    async def signal(self, request: Request) -> Response:
+        self.signalled.append(request.url.path)
+        return Response()
 
     async def session(self, socket: WebSocket) -> None:
         self.headers, self.query = dict(socket.headers), socket.url.query
@@ -43,7 +50,14 @@ class Gateway:
 @pytest.fixture
 async def gateway() -> AsyncGenerator[Gateway]:
     gateway = Gateway()
-    async with serving(Starlette(routes=[WebSocketRoute("/v1/realtime", gateway.session)])) as gateway.url:
+    async with serving(
+        Starlette(
+            routes=[
+                WebSocketRoute("/v1/realtime", gateway.session),
+                Route("/{path:path}", gateway.signal, methods=["POST"]),
+            ]
+        )
+    ) as gateway.url:
         yield gateway
 
 
@@ -127,3 +141,12 @@ class TestWithoutAGateway:
                 address(web), additional_headers={"Authorization": "Bearer ek_x"}, proxy=None
             ) as session:
                 await session.recv()
+
+
+@pytest.mark.parametrize(
+    "path", ["..%2f..%2fcalls%2fx%2ftimeline", "a%00b", "a%3fb", "%2e", "a%2f%2fb", "a%0ab", "", "%ff"]
+)
+async def test_only_addresses_of_the_realtime_api_are_passed_on(web: Running, gateway: Gateway, path: str) -> None:
+    refused = await web.page.post(f"/v1/realtime/{path}", json={})
+    assert (refused.status_code, refused.json()["code"]) == (404, "not_found")
+    assert gateway.signalled == []

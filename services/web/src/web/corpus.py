@@ -9,6 +9,7 @@ from contracts.vocabulary import DocumentPath
 from fastapi import APIRouter, Request
 from pydantic import TypeAdapter, ValidationError
 
+from web.bodies import takes
 from web.errors import BadRequest
 from web.state import the
 
@@ -22,7 +23,7 @@ async def corpus(request: Request) -> Corpus:
     return await the(request).ledger.corpus()
 
 
-@routes.post("/api/corpus/refresh")
+@routes.post("/api/corpus/refresh", openapi_extra=takes(RefreshRequested, required=False))
 async def refresh(request: Request) -> RefreshReport:
     """Compare the folder with the index now; answered by the report when it is done (C16)."""
     try:

@@ -15,6 +15,7 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 from starlette.responses import Response
 
+from web.bodies import NDJSON, takes
 from web.errors import BadRequest
 from web.replay import stored_lines
 from web.state import Web, the
@@ -44,7 +45,7 @@ def question_of(body: bytes) -> TurnAsked:
         ) from error
 
 
-@routes.post("/api/turns")
+@routes.post("/api/turns", openapi_extra=takes(TurnAsked), responses=NDJSON, response_class=Response)
 async def ask(request: Request) -> Response:
     """Ask a question in a chat; the answer streams as NDJSON frames, the first with the turn's id."""
     state = the(request)
@@ -53,7 +54,7 @@ async def ask(request: Request) -> Response:
     return FrameResponse(await opened(state.frames, accepted.turn_id, wait_s=0), state.frames, state.watch)
 
 
-@routes.get("/api/turns/{turn_id}/frames")
+@routes.get("/api/turns/{turn_id}/frames", responses=NDJSON, response_class=Response)
 async def frames(request: Request, turn_id: UUID, after: str = FIRST_CURSOR) -> Response:
     """The frames behind a cursor, to the turn's end; the stored answer once they are gone (T8)."""
     if not CURSOR.fullmatch(after) or max(_order(after)) >= 2**64:
@@ -92,7 +93,7 @@ async def _newest(redis: Redis, turn_id: UUID) -> tuple[bytes, bytes] | None:
     return (entries[0][0], entries[0][1][b"frame"]) if entries else None
 
 
-@routes.post("/api/turns/{turn_id}/cancel")
+@routes.post("/api/turns/{turn_id}/cancel", openapi_extra=takes(CancelRequested, required=False))
 async def cancel(request: Request, turn_id: UUID) -> Response:
     """Stop a turn; no answer is kept, or what was heard of it when speech interrupted."""
     body = await request.body() or b"{}"
@@ -100,7 +101,7 @@ async def cancel(request: Request, turn_id: UUID) -> Response:
     return await the(request).behind.agent.cancel(turn_id, asked)
 
 
-@routes.post("/api/turns/{turn_id}/heard")
+@routes.post("/api/turns/{turn_id}/heard", openapi_extra=takes(Heard))
 async def heard(request: Request, turn_id: UUID) -> Response:
     """Say how much of an answer was heard, in code points."""
     asked = _valid(Heard, await request.body(), 'The body must be JSON such as {"characters": 120}.')

@@ -7,12 +7,13 @@ it is looked up by the gateway.
 from __future__ import annotations
 
 import asyncio
+import re
 from contextlib import suppress
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit, urlunsplit
 
 from chassis.telemetry import inject
-from fastapi import APIRouter, Request, WebSocket, WebSocketDisconnect
+from fastapi import APIRouter, HTTPException, Request, WebSocket, WebSocketDisconnect
 from starlette.responses import Response
 
 from web.state import the
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 MAX_SIGNALLING_BYTES = 65_536
 MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 """What the Realtime API takes in one event: 15 MiB of audio, in base64."""
+PATH = re.compile(r"[A-Za-z0-9_-]+(?:/[A-Za-z0-9_-]+)*")
+"""What the addresses of the Realtime API are made of; any other could lead to what the gateway keeps to itself."""
 PASSED = ("authorization", "content-type", "traceparent", "openai-beta", "openai-safety-identifier")
 
 routes = APIRouter()
@@ -31,6 +34,8 @@ routes = APIRouter()
 @routes.post("/v1/realtime/{path:path}")
 async def signal(request: Request, path: str) -> Response:
     """Pass a credential request or an SDP offer on."""
+    if not PATH.fullmatch(path):
+        raise HTTPException(404)
     body = await request.body()
     headers = {name: request.headers[name] for name in PASSED if name in request.headers}
     if current := inject():
