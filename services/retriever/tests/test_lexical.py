@@ -95,6 +95,10 @@ def test_the_frequency_of_a_term_is_the_number_of_chunks_that_hold_it() -> None:
     index = index_of(chunk(1, "wifi wifi"), chunk(2, "wifi", heading=("Visitors",)), chunk(3, "none"))
 
     assert index.frequencies(["wifi", "visitor", "kubernet"]) == {"wifi": 2, "visitor": 1, "kubernet": 0}
+    index.remove([2])
+    index.commit(2)
+    assert index.frequencies(["wifi", "visitor"]) == {"wifi": 1, "visitor": 0}, "what left is not counted"
+    assert index.frequencies([]) == {}
 
 
 def test_an_index_in_a_folder_finds_the_same(tmp_path: Path) -> None:

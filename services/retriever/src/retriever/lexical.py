@@ -15,12 +15,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import tantivy
 from chassis.language import words
 
 WEIGHTS: Final = {"body": 1.0, "surroundings": 0.5, "heading": 0.5}
+_OWN: Final = ("body", "heading")
 MOST_WORDS: Final = 128
 """A question of 2,000 characters may have more words than are worth looking up."""
 _WRITER_BYTES: Final = 20_000_000
@@ -125,7 +126,14 @@ class LexicalIndex:
     def frequencies(self, terms: Collection[str]) -> dict[str, int]:
         """Give for each term in how many chunks it stands, in their text or their headings (as of the last commit)."""
         searcher = self._index.searcher()
-        return {term: max(searcher.doc_freq("body", term), searcher.doc_freq("heading", term)) for term in terms}
+        # Counted by searching: the index's own figure keeps what was removed until segments merge, and a word that
+        # left the corpus must be unknown to it.
+        found: dict[str, Any] = {term: searcher.search(self._holding(term), 1, count=True) for term in terms}
+        return {term: int(result.count or 0) for term, result in found.items()}
+
+    def _holding(self, term: str) -> tantivy.Query:
+        fields = [tantivy.Query.term_query(self._schema, field, term, index_option="freq") for field in _OWN]
+        return tantivy.Query.boolean_query([(tantivy.Occur.Should, field) for field in fields])
 
     def _clause(self, stems: Sequence[str]) -> tantivy.Query:
         """One word of the query in every field; when it has several stems, the best of them counts."""
