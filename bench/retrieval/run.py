@@ -1,12 +1,12 @@
 """How well passages are found, questions are answered, and unanswerable ones are declined.
 
     python -m bench.retrieval --xquad DIR                      the product's modules in this process
-    python -m bench.retrieval --xquad DIR --url http://127.0.0.1:3000 --retriever http://127.0.0.1:PORT --folder DIR2
+    talkdown up COPY --data DATA                               (COPY: a copy of DIR/en, which will be changed)
+    python -m bench.retrieval --xquad DIR --languages en --running DATA     that product, over HTTP
 
 The corpus (questions with the paragraphs that answer them, `bench/retrieval/questions.py` says in which form) is not
-part of this repository; BENCH_XQUAD may name it instead. With `--url` a running product is measured whose folder DIR2
-holds a copy of one language's documents; paragraphs are taken out of it and put back. What is counted, and what is held
-apart from the tuning, stands in `measures.py` and `train.py`.
+part of this repository; BENCH_XQUAD may name it instead. With `--running` paragraphs are taken out of the product's
+folder and put back. What is counted, and what is held apart from the tuning, stands in `measures.py` and `train.py`.
 """
 
 from __future__ import annotations
@@ -127,11 +127,14 @@ async def in_process(folder: Path, language: str, embedder: LocalEmbedder) -> li
     return [*figures, *answering(there, language), *declining(there, gone, unrelated, language)]
 
 
-async def running(folder: Path, language: str, web: str, retriever: str, watched: Path) -> list[Figure]:
-    """Measure a running product on one language."""
+async def running(folder: Path, language: str, data: Path) -> list[Figure]:
+    """Measure a running product on one language; `data` is where it keeps its data."""
     questions = read_questions(folder, language)
-    async with httpx2.AsyncClient(timeout=60) as client:
-        subject = Running(client, web, retriever)
+    run = json.loads(await asyncio.to_thread((data / "run.json").read_text))
+    watched, services = Path(run["folder"]), run["services"]
+    headers = {"authorization": f"Bearer {run['token']}"}
+    async with httpx.AsyncClient(timeout=60, headers=headers) as client:
+        subject = Running(client, services["web"], services["retriever"])
         await subject.refresh()
         figures = await finding(subject, questions, watched, language)
         there = [(asked, await subject.ask(asked.question)) for asked in questions]
@@ -169,16 +172,16 @@ def show(figures: Sequence[Figure]) -> None:
 async def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     """Measure what was asked for."""
     figures: list[Figure] = []
-    if arguments.url:
+    if arguments.running:
         (language,) = arguments.languages
-        figures = await running(arguments.xquad, language, arguments.url, arguments.retriever, arguments.folder)
+        figures = await running(arguments.xquad, language, arguments.running)
     else:
         embedder = await LocalEmbedder.load()
         for language in arguments.languages:
             figures += await in_process(arguments.xquad, language, embedder)
         embedder.close()
     show(figures)
-    how = "running" if arguments.url else "in process"
+    how = "running" if arguments.running else "in process"
     return {"machine": machine(), "how": how, "seed": SEED, "figures": [asdict(figure) for figure in figures]}
 
 
@@ -188,15 +191,13 @@ def main() -> None:
     given = os.environ.get("BENCH_XQUAD")
     parser.add_argument("--xquad", type=Path, default=Path(given) if given else None)
     parser.add_argument("--languages", nargs="+", default=["en", "de", "zh"])
-    parser.add_argument("--url")
-    parser.add_argument("--retriever")
-    parser.add_argument("--folder", type=Path)
+    parser.add_argument("--running", type=Path, metavar="DATA")
     arguments = parser.parse_args()
     if arguments.xquad is None:
         print("No corpus of questions is given, so retrieval is not measured: pass --xquad DIR, or set BENCH_XQUAD.")
         return
-    if arguments.url and not (arguments.retriever and arguments.folder and len(arguments.languages) == 1):
-        parser.error("--url needs --retriever, --folder, and one language with --languages")
+    if arguments.running and len(arguments.languages) != 1:
+        parser.error("--running measures one language: name it with --languages")
     results = asyncio.run(measure(arguments))
     target = ROOT / "bench" / "results" / "retrieval.json"
     target.parent.mkdir(exist_ok=True)

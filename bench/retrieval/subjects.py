@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import re
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -14,6 +15,7 @@ import httpx2
 from agent.extractive import answer
 from chassis.sentences import sentence_spans
 from contracts.frames import Done, Error, frame_adapter
+from contracts.refreshes import Manifest
 from contracts.search import Leg, SearchRequest, SearchResult
 from retriever.embedding import Embedder
 from retriever.fusion import fuse, leg_weights
@@ -104,10 +106,22 @@ class Running:
         lines[line - 1] = b""
         await asyncio.to_thread(file.write_bytes, b"\n".join(lines))
         try:
-            await self.refresh()
+            await self._indexed(path, hashlib.sha256(b"\n".join(lines)).hexdigest())
             yield
         finally:
             await asyncio.to_thread(file.write_bytes, before)
+            await self._indexed(path, hashlib.sha256(before).hexdigest())
+
+    async def _indexed(self, path: str, sha256: str) -> None:
+        """Wait until this version of a file is the visible one."""
+        async with asyncio.timeout(60):
+            while True:
+                response = await self._client.get(f"{self._retriever}/manifest")
+                response.raise_for_status()
+                manifest = Manifest.model_validate_json(response.content)
+                if any(entry.path == path and entry.sha256 == sha256 for entry in manifest.documents):
+                    return
+                await asyncio.sleep(0.05)
 
     async def refresh(self) -> None:
         """Wait until the index is what the folder is."""
