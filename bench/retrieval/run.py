@@ -133,7 +133,7 @@ async def running(folder: Path, language: str, data: Path) -> list[Figure]:
     run = json.loads(await asyncio.to_thread((data / "run.json").read_text))
     watched, services = Path(run["folder"]), run["services"]
     headers = {"authorization": f"Bearer {run['token']}"}
-    async with httpx.AsyncClient(timeout=60, headers=headers) as client:
+    async with httpx2.AsyncClient(timeout=60, headers=headers) as client:
         subject = Running(client, services["web"], services["retriever"])
         await subject.refresh()
         figures = await finding(subject, questions, watched, language)
