@@ -79,6 +79,23 @@ async def test_polling_takes_over_by_itself_on_a_mount_that_tells_nothing(
 
 
 @pytest.mark.behaviour("C12")
+async def test_a_folder_that_goes_away_is_noticed_by_polling_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watching, "file_system_of", on_nfs)
+    (tmp_path / "notes").mkdir()
+    heard = Heard()
+    async with running(tmp_path / "notes", heard) as watcher:
+        assert watcher.state.by == "polling"
+        (tmp_path / "notes").rename(tmp_path / "away")
+        await until(lambda: heard.overflows == 1)
+        (tmp_path / "away").rename(tmp_path / "notes")
+        await until(lambda: heard.overflows == 2)
+        (tmp_path / "notes" / "a.md").write_text("Text.\n")
+        await until(lambda: "a.md" in heard.hints)
+
+
+@pytest.mark.behaviour("C12")
 async def test_polling_takes_over_when_comparisons_find_what_no_event_told_of(tmp_path: Path) -> None:
     heard = Heard()
     async with running(tmp_path, heard) as watcher:

@@ -169,18 +169,23 @@ class Watcher:
         """Look at the tree and hint at what differs from the last look; ends when events should be tried again."""
         until = time.monotonic() + TRY_EVENTS_AGAIN_S
         before: dict[str, Mark | str] | None = None
+        is_there = True
         while self._way == "polling" or time.monotonic() < until or self._misses > MISSES_ALLOWED:
             began = time.monotonic()
             try:
                 marks = _marks(await asyncio.to_thread(scan, self._folder))
             except FolderUnavailable:
-                marks = before
+                marks = None
+            if is_there != (marks is not None):
+                # A comparison says that the folder is gone, and that it is back.
+                is_there = not is_there
+                self._overflow()
             took = time.monotonic() - began
             if before is not None and marks is not None and marks != before:
                 self._hint([path for path in before.keys() | marks.keys() if before.get(path) != marks.get(path)])
             if before is None:
                 self._begin()
-            before = marks
+            before = marks if marks is not None else before
             await asyncio.sleep(max(self._poll_every_s, took / POLLING_SHARE))
 
     def _paths(self, root: str, files: Iterable[str]) -> list[str]:
