@@ -120,6 +120,10 @@ def probe(redis: Redis) -> Probe:
     async def ask() -> str | None:
         try:
             await redis.execute_command("PING")
+        except ResponseError as error:
+            if str(error).startswith("MISCONF"):
+                return "Redis cannot write to its disk; make room there"
+            return "Redis refuses commands"
         except (RedisError, OSError):
             return "Redis does not answer"
         return None

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import pytest
 from agent.accepting import Limits
-from agent.errors import NotAccepting, TooManyTurns
+from agent.errors import NotAccepting, StorageFull, TooManyTurns
 from agent_fakes import PiecewiseAnswerer
 from agent_rig import Rig, rig, types
 from chassis.frames import FrameWriter
@@ -94,6 +94,23 @@ async def test_a_question_whose_first_frame_cannot_be_written_is_not_stored(pool
         assert await stored(pool) == 0
         assert agent.bus.events == []
     await gone.aclose()
+
+
+@pytest.mark.behaviour("T1", "T5")
+async def test_a_full_disk_is_called_by_its_name(pool: Pool, redis: Redis) -> None:
+    async with rig(pool, redis, works=False, sweeps=False) as agent:
+        async with pool.connection() as connection:
+            await connection.execute(
+                """CREATE FUNCTION agent.full() RETURNS trigger LANGUAGE plpgsql AS $$
+                   BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = 'disk_full'; END $$"""
+            )
+            await connection.execute(
+                "CREATE TRIGGER full_disk BEFORE INSERT ON agent.turns FOR EACH ROW EXECUTE FUNCTION agent.full()"
+            )
+        with pytest.raises(StorageFull, match="make room") as refused:
+            await agent.ask()
+        assert refused.value.status == 503
+        assert await stored(pool) == 0
 
 
 @pytest.mark.behaviour("T7")

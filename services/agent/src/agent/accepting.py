@@ -18,7 +18,7 @@ from contracts.turns import TurnAccepted, TurnAsked
 from psycopg.types.json import Jsonb
 from redis.exceptions import RedisError
 
-from agent.errors import NotAccepting, TooManyTurns
+from agent.errors import NotAccepting, StorageFull, TooManyTurns
 from agent.writing import Frames
 from chassis import telemetry
 
@@ -86,7 +86,7 @@ class Reception:
                     await self.frames.append(turn_id, *first)
         except (RedisError, OSError, TimeoutError, psycopg.OperationalError) as error:
             log.error("a question could not be taken", exc_info=error)
-            raise NotAccepting from None
+            raise (StorageFull if _is_full(error) else NotAccepting) from None
         known = {"turn_id": str(turn_id), "chat_id": str(asked.chat_id), "question": asked.question}
         log.info("turn accepted", extra=known)
         self.wake()
@@ -112,3 +112,8 @@ class Reception:
                 await self.bus.publish(TurnRequested(turn_id=turn_id, chat_id=chat_id))
         except Exception as error:
             log.warning("a waiting turn was not announced", exc_info=error, extra={"turn_id": str(turn_id)})
+
+
+def _is_full(error: Exception) -> bool:
+    """Say whether PostgreSQL, or Redis by the name of its error, found no room on its disk."""
+    return isinstance(error, psycopg.errors.DiskFull) or str(error).startswith("MISCONF")

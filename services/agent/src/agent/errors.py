@@ -7,6 +7,7 @@
     │   ├── TurnUnknown         404
     │   ├── TooManyTurns        429, with Retry-After
     │   └── NotAccepting        503
+    │       └── StorageFull     503
     └── TurnFailed              after it was accepted; an `error` frame
         ├── DeadlinePassed      deadline
         ├── WorkerLost          worker_lost
@@ -71,6 +72,10 @@ class NotAccepting(Refused):
     http_status = 503
     name = "unavailable"
     wait_s = 2
+
+
+class StorageFull(NotAccepting):
+    """The disk that holds the answers is full, so questions cannot be taken; make room there, and ask again."""
 
 
 class TurnFailed(AgentError):
