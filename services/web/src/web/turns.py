@@ -24,7 +24,8 @@ from web.streams import NDJSON_HEADERS, FrameResponse, opened
 CURSOR = re.compile(r"[0-9]{1,20}-[0-9]{1,20}")
 CURSOR_ADVICE = "The cursor must be one that a frame carried, such as 1700000000000-0; leave it out to start over."
 ADVICE = {
-    "question": f"A question is 1 to {MAX_QUESTION_LENGTH:,} characters without a NUL; this one is not.",
+    "question": f"A question is 1 to {MAX_QUESTION_LENGTH:,} characters, none of them NUL;"
+    " this one is blank, longer, or has one.",
     "chat_id": "`chat_id` must be a UUID; the page makes one when you press Start.",
 }
 
