@@ -44,6 +44,7 @@ PRELOADED = (
     "orjson",
     "psycopg",
     "psycopg_pool",
+    "pydantic.v1",
     "redis.asyncio",
     "uvicorn.lifespan.on",
     "uvicorn.loops.uvloop",
