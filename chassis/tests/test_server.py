@@ -167,11 +167,27 @@ def test_the_description_of_an_app_says_how_it_refuses() -> None:
     assert make(ServiceSettings()).openapi() == described
 
 
-@pytest.mark.parametrize("sign", [{"origin": "http://evil.example"}, {"sec-fetch-site": "cross-site"}])
+@pytest.mark.parametrize(
+    "sign",
+    [
+        {"origin": "http://evil.example"},
+        {"sec-fetch-site": "cross-site"},
+        {"host": "evil.example"},
+        {"host": "127.0.0.1.evil.example:3011"},
+        {"host": "[evil.example]:3011"},
+    ],
+)
 async def test_a_private_service_serves_no_browser(client: httpx2.AsyncClient, sign: dict[str, str]) -> None:
     """Neither a form on somebody's page nor a name that points at this machine reaches it."""
     status, code, _ = said(await client.get("/word", headers=sign))
     assert (status, code) == (403, "private")
+
+
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1:3011", "[::1]:3011", "localhost", "retriever:3011", "10.0.0.7", "retriever.talkdown.internal"]
+)
+async def test_a_private_service_serves_the_services_around_it(client: httpx2.AsyncClient, host: str) -> None:
+    assert (await client.get("/word", headers={"host": host})).json() == {"word": "amber"}
 
 
 async def test_unknown_addresses_and_methods_are_refused_in_sentences(client: httpx2.AsyncClient) -> None:
