@@ -157,6 +157,11 @@ def test_a_taken_port_is_said_with_the_remedy() -> None:
             listen(LOOPBACK, port)
 
 
+def test_an_address_of_another_machine_is_not_called_taken() -> None:
+    with pytest.raises(PortTaken, match=r"no address of this machine .*--host"):
+        listen("198.51.100.7", 0)
+
+
 def test_a_program_that_ends_at_once_is_reported_with_its_last_words(made: Postgres) -> None:
     with pytest.raises(ServerUnavailable, match="PostgreSQL ended as it started"):
         start(made.launch(99999))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import socket
 
 from embedded.errors import PortTaken
@@ -34,6 +35,10 @@ def listen(host: str, port: int, backlog: int = 2048) -> socket.socket:
         ) from None
     except OSError as error:
         listener.close()
+        if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
+            raise PortTaken(
+                f"{host} is no address of this machine ({error.strerror}); leave --host out, or name one that is."
+            ) from None
         raise PortTaken(
             f"Port {port} of {host} is taken ({error.strerror}). Stop the program that uses it, or choose another port:"
             f" talkdown up FOLDER --port {port + 1 if port < 65535 else 3000}"
