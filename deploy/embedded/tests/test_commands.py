@@ -99,6 +99,23 @@ def test_without_sentences_the_lines_of_the_source_are_printed() -> None:
     assert out.getvalue().endswith("[1] plant/valves.md:10-20\n")
 
 
+@pytest.mark.parametrize(
+    ("supports", "printed"),
+    [
+        ([[21, 21], [21, 22]], "21-22"),
+        ([[17, 17], [18, 18]], "17-18"),
+        ([[30, 31], [12, 12]], "12,30-31"),
+        ([[10, 18], [12, 13]], "10-18"),
+    ],
+)
+def test_lines_that_touch_are_printed_as_one_range(supports: list[list[int]], printed: str) -> None:
+    sentence = {**FRAMES[4], "support": [{"source_id": SOURCE["id"], "lines": pair} for pair in supports]}
+    out = io.StringIO()
+    with web(200, lines([*FRAMES[:4], sentence, FRAMES[5]])) as (instance, _):
+        ask(instance, "What is the code?", None, out)
+    assert out.getvalue().endswith(f"[1] plant/valves.md:{printed}\n")
+
+
 def test_an_abstention_has_an_exit_code_of_its_own() -> None:
     with web(200, lines([FRAMES[0], {**FRAMES[-1], "answer": "The notes do not say.", "abstained": True}])) as (it, _):
         out = io.StringIO()

@@ -62,9 +62,20 @@ def _write_sources(
     """One line a cited source: ``[1] plant/valves.md:12-14``, the lines of its sentences where they are known."""
     for number, source in enumerate(sources, start=1):
         if f"[{number}]" in answer:
-            lines = sorted(set(support.get(source["id"], []))) or [tuple(source["lines"])]
+            lines = _joined(support.get(source["id"], [])) or [tuple(source["lines"])]
             out.write(f"[{number}] {source['path']}:{','.join(_range(*pair) for pair in lines)}\n")
     out.flush()
+
+
+def _joined(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The same lines in as few ranges as there can be: 21-21 and 21-22 are 21-22, and so are 21-21 and 22-22."""
+    joined: list[tuple[int, int]] = []
+    for first, last in sorted(ranges):
+        if joined and first <= joined[-1][1] + 1:
+            joined[-1] = (joined[-1][0], max(joined[-1][1], last))
+        else:
+            joined.append((first, last))
+    return joined
 
 
 def _range(first: int, last: int) -> str:
