@@ -1,7 +1,7 @@
 """The language of a text is found by the product itself, and words are compared by their stems."""
 
 import pytest
-from chassis.language import detect, majority, stop_words, terms, words
+from chassis.language import all_terms, detect, majority, stop_words, terms, words
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -71,3 +71,14 @@ def test_any_text_has_words_within_it_and_in_order(text: str, language: str) -> 
         assert word.term
         position = word.start
     assert detect(text, fallback=language)
+
+
+@given(st.text(), st.sampled_from(["en", "de", "tr", "zh", "th", "xx"]))
+def test_all_terms_are_those_of_the_words_and_no_line_is_cut_otherwise_beside_another(text: str, language: str) -> None:
+    lines = [f"It's 1,000.5 {line} C++ No.1,\r" for line in text.split("\n")]
+    whole = "\n".join(["3", *lines, "#4"])
+
+    expected = [word.term for word in words(whole, language)]
+
+    assert all_terms(whole, language) == expected
+    assert [term for line in whole.split("\n") for term in all_terms(line, language)] == expected

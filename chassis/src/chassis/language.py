@@ -16,7 +16,7 @@ from typing import Final, Protocol
 
 import snowballstemmer
 
-__all__ = ["Word", "detect", "majority", "stop_words", "terms", "words"]
+__all__ = ["Word", "all_terms", "detect", "majority", "stop_words", "terms", "words"]
 
 _STEMMERS: Final = {
     "ar": "arabic", "ca": "catalan", "cs": "czech", "da": "danish", "de": "german", "el": "greek", "en": "english",
@@ -173,6 +173,13 @@ def words(text: str, language: str) -> list[Word]:
             continue
         found.append(Word(start, end, _term(match[0], language), match[0].lower().replace("’", "'") in common))
     return found
+
+
+def all_terms(text: str, language: str) -> list[str]:
+    """Give the term of every word of a text in order: those of `words`, at a fraction of its cost."""
+    if _SPACELESS.search(text):
+        return [word.term for word in words(text, language)]
+    return [_term(word, language) for word in _WORD.findall(text)]
 
 
 def terms(text: str, language: str, keep: Callable[[Word], bool] | None = None) -> list[str]:

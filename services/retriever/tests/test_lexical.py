@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from retriever import lexical
 from retriever.lexical import LexicalChunk, LexicalIndex
 
 
@@ -124,3 +125,26 @@ INDEX = index_of(chunk(1, "some text 黑豹"), chunk(2, "más texto", language="
 @settings(max_examples=60, deadline=None)
 def test_any_text_is_a_query(query: str, language: str) -> None:
     assert len(INDEX.search(query, language, 5)) <= 2
+
+
+def test_a_line_that_stands_in_a_chunk_and_beside_two_others_is_cut_into_words_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each replica fills its index at its start, and cutting into words is nearly all of that."""
+    cut: list[str] = []
+
+    def noting(text: str, language: str) -> list[str]:
+        cut.append(text)
+        return text.split()
+
+    monkeypatch.setattr(lexical, "all_terms", noting)
+    lines = [f"unheard line {number}" for number in range(9)]
+    index = index_of(
+        *(
+            chunk(place, line, beside="\n".join(lines[max(0, place - 1) : place] + lines[place + 1 : place + 2]))
+            for place, line in enumerate(lines)
+        )
+    )
+
+    assert sorted(cut) == sorted(lines)
+    assert keys(index, "unheard line 4")[0] == 4

@@ -14,17 +14,20 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
 import tantivy
-from chassis.language import words
+from chassis.language import all_terms, words
 
 WEIGHTS: Final = {"body": 1.0, "surroundings": 0.5, "heading": 0.5}
 _OWN: Final = ("body", "heading")
 MOST_WORDS: Final = 128
 """A question of 2,000 characters may have more words than are worth looking up."""
 _WRITER_BYTES: Final = 20_000_000
+LINES_KEPT: Final = 4096
+"""Lines whose words are remembered while chunks are added: those of the chunks next to each other, and headings."""
 
 
 @dataclass(frozen=True)
@@ -146,8 +149,14 @@ class LexicalIndex:
 
 
 def _indexed(text: str, language: str) -> str:
+    # No word goes on past the end of a line, so a line that stands in a chunk and beside two others is cut up once.
+    return " ".join(found for line in text.split("\n") if (found := _line(line, language)))
+
+
+@lru_cache(maxsize=LINES_KEPT)
+def _line(line: str, language: str) -> str:
     # Common words are indexed too, or "The Who" could not be found; a query leaves them out where it has others.
-    return " ".join(word.term for word in words(text, language))
+    return " ".join(all_terms(line, language))
 
 
 def _stems(query: str, language: str, others: Sequence[str]) -> Iterable[tuple[str, ...]]:
