@@ -76,6 +76,7 @@ class Refresh:
 
     scope: str = "paths"
     unchanged: int = 0
+    started_at: dt.datetime = SAVED_AT
     id: UUID = field(default_factory=uuid4)
     documents: dict[str, DocumentChanged | DocumentDeleted] = field(
         default_factory=dict[str, DocumentChanged | DocumentDeleted]
@@ -118,7 +119,7 @@ class Refresh:
         return RefreshSealed.model_validate(
             {
                 "refresh_id": self.id,
-                "started_at": SAVED_AT,
+                "started_at": self.started_at,
                 "scope": self.scope,
                 "unchanged": self.unchanged,
                 "documents": [

@@ -29,12 +29,23 @@ WHERE NOT announced AND finished_at < clock_timestamp() - make_interval(secs => 
 UPDATE refreshes SET announced = true WHERE refresh_id = %(refresh_id)s
 
 -- name: progress
--- Of the refresh that has most left to do.
-SELECT r.refresh_id, count(*) AS documents, count(*) FILTER (WHERE m.state <> 'awaited') AS staged,
-       count(*) FILTER (WHERE m.state = 'visible') AS visible
-FROM refreshes AS r JOIN manifest AS m USING (refresh_id)
-WHERE r.status = 'sealed'
-GROUP BY r.refresh_id ORDER BY count(*) FILTER (WHERE m.state = 'awaited') DESC LIMIT 1
+-- Of the refresh that has most left to do. A revision that a newer one has overtaken is not to be done any more; and
+-- the folder is compared once at a time, so a refresh of the tree that began before another is over, whatever it awaits.
+WITH running AS (
+    SELECT r.refresh_id, m.path, m.revision, m.state
+    FROM refreshes AS r JOIN manifest AS m USING (refresh_id)
+    WHERE r.status = 'sealed'
+      AND NOT (r.scope = 'tree' AND EXISTS (SELECT FROM refreshes AS later
+                                            WHERE later.scope = 'tree' AND later.started_at > r.started_at))
+)
+SELECT o.refresh_id, count(*) AS documents, count(*) FILTER (WHERE o.state <> 'awaited') AS staged,
+       count(*) FILTER (WHERE o.state = 'visible') AS visible
+FROM running AS o
+WHERE NOT EXISTS (SELECT FROM running AS n WHERE n.path = o.path AND n.revision > o.revision)
+  AND NOT EXISTS (SELECT FROM documents AS d WHERE d.path = o.path AND d.revision > o.revision)
+GROUP BY o.refresh_id
+HAVING bool_or(o.state <> 'visible')
+ORDER BY count(*) FILTER (WHERE o.state = 'awaited') DESC LIMIT 1
 
 -- name: manifest_documents
 -- Every visible document, without its text.
