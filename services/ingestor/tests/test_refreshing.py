@@ -64,18 +64,26 @@ async def test_an_empty_folder_makes_an_empty_index_current(quiet: House) -> Non
 
 
 @pytest.mark.behaviour("C4")
-async def test_every_document_is_sent_again_when_the_chunker_or_the_embedding_is_another(tmp_path: Path) -> None:
-    async with house(tmp_path, work=False) as first:
-        first.write("a.md", "Ay.\n")
-        await first.parts.refreshing.refresh_tree()
-        old = first.retriever.documents["a.md"]
-        first.retriever.documents["a.md"] = old.model_copy(update={"chunker": "talkdown-markdown/0/800"})
-        assert (await first.parts.refreshing.refresh_tree()).changed == 1
-        assert first.retriever.documents["a.md"].chunker == "talkdown-markdown/1/800"
-        first.retriever.embedding = "scripted/2"
-        assert (await first.parts.refreshing.refresh_tree()).changed == 1
-        # The old vectors may serve for a while yet: that is no reason to send it a third time.
-        assert (await first.parts.refreshing.refresh_tree()).changed == 0
+async def test_every_document_is_sent_again_when_the_chunker_is_another(quiet: House) -> None:
+    quiet.write("a.md", "Ay.\n")
+    await quiet.parts.refreshing.refresh_tree()
+    old = quiet.retriever.documents["a.md"]
+    quiet.retriever.documents["a.md"] = old.model_copy(update={"chunker": "talkdown-markdown/0/800"})
+    assert (await quiet.parts.refreshing.refresh_tree()).changed == 1
+    assert quiet.retriever.documents["a.md"].chunker == "talkdown-markdown/1/800"
+    assert counts(await quiet.parts.refreshing.refresh_tree()) == ("finished", 0, 0, 0, 1)
+
+
+@pytest.mark.behaviour("C4", "C15")
+async def test_nothing_is_sent_for_another_embedding_which_the_index_builds_by_itself(quiet: House) -> None:
+    quiet.write("a.md", "Ay.\n")
+    await quiet.parts.refreshing.refresh_tree()
+    events = list(quiet.retriever.events)
+    quiet.retriever.embedding = "scripted/2"
+    assert counts(await quiet.parts.refreshing.refresh_tree()) == ("finished", 0, 0, 0, 1)
+    quiet.retriever.served = "scripted/2"
+    assert counts(await quiet.parts.refreshing.refresh_tree()) == ("finished", 0, 0, 0, 1)
+    assert quiet.retriever.events == events
 
 
 @pytest.mark.behaviour("C16")

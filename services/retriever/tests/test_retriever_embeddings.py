@@ -140,6 +140,26 @@ async def test_searches_go_on_while_one_embedding_replaces_another(retriever: Re
     changed.close()
 
 
+@pytest.mark.behaviour("C4", "C15")
+async def test_a_document_is_embedded_again_when_its_hash_or_the_embedding_is_another_and_at_no_other_time(
+    retriever: Retriever, start: Start
+) -> None:
+    await retriever.fill(NOTES)
+    other = Other()
+    changed = await start(other)
+    await changed.rebuild.complete(await changed.models.ready())
+    assert sorted(other.embedded) == ["Apples are red.", "Pears are green.", "Plums are blue."]
+    manifest = await changed.manifest()
+    assert {entry.embedding for entry in manifest.documents} == {manifest.embedding}
+
+    other.embedded.clear()
+    await changed.rebuild.complete(await changed.models.ready())
+    assert (await changed.fill(NOTES)).embedded == 0
+    assert other.embedded == []
+    assert (await changed.fill({**NOTES, "b.md": "Plums are ripe."})).embedded == 1
+    assert other.embedded == ["Plums are ripe."]
+
+
 @pytest.mark.behaviour("C4")
 async def test_a_chunk_that_lost_its_vector_gets_it_again(retriever: Retriever, pool: Pool) -> None:
     await retriever.fill(NOTES)

@@ -29,7 +29,6 @@ class Standing:
     revision: int
     sha256: str | None
     chunker: str = ""
-    embedding: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +48,6 @@ class Ledger:
         self.held: dict[str, Standing] = {}
         self.sent: dict[str, Sent] = {}
         self.blocked: dict[str, tuple[str | None, str]] = {}
-        self.embedding = ""
         self._last_sent: dict[str, Standing] = {}
         self._marks: dict[str, tuple[Mark, str]] = {}
 
@@ -64,11 +62,6 @@ class Ledger:
         """A revision above any that is known of the path, on a clock that other ingestors share: Unix microseconds."""
         known = max((one.revision for one in (self.held.get(path), self.sent_standing(path)) if one), default=0)
         return max(known + 1, time.time_ns() // 1000)
-
-    def was_sent(self, path: str, embedding: str) -> bool:
-        """Say whether the newest revision of a path was sent under this fingerprint of embeddings."""
-        last, standing = self._last_sent.get(path), self.standing(path)
-        return bool(last and standing and last.revision == standing.revision and last.embedding == embedding)
 
     def sent_standing(self, path: str) -> Standing | None:
         """What was sent of a path and is not known to be visible."""
@@ -86,11 +79,7 @@ class Ledger:
 
     def take_manifest(self, manifest: Manifest) -> None:
         """Believe the retriever: what it shows is held, and what it shows no longer is not."""
-        self.embedding = manifest.embedding
-        self.held = {
-            entry.path: Standing(entry.revision, entry.sha256, entry.chunker, entry.embedding)
-            for entry in manifest.documents
-        }
+        self.held = {entry.path: Standing(entry.revision, entry.sha256, entry.chunker) for entry in manifest.documents}
         for path, sent in list(self.sent.items()):
             held = self.held.get(path)
             gone = held is None and sent.standing.sha256 is None

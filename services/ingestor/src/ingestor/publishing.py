@@ -91,7 +91,7 @@ class Publishing:
         if isinstance(prepared, Prepared):
             self._ledger.note_reading(prepared.reading, prepared.cut.notice)
             sha256 = prepared.reading.sha256
-            self._renote(change, path, Standing(revision, sha256, self._limits.chunker, self._ledger.embedding))
+            self._renote(change, path, Standing(revision, sha256, self._limits.chunker))
             return event_of(prepared, change.refresh_id, revision, self._limits)
         self._ledger.note_refusals([prepared])
         self._renote(change, path, Standing(revision, None))
@@ -108,10 +108,10 @@ class Publishing:
 
     def _note(self, change: Change, revisions: dict[str, int], hashes: dict[str, str]) -> None:
         """Write down before publishing: a save that comes meanwhile must get a higher revision."""
-        chunker, embedding = self._limits.chunker, self._ledger.embedding
+        chunker = self._limits.chunker
         self._ledger.note_sent(
             change.refresh_id,
-            {path: Standing(revision, hashes.get(path), chunker, embedding) for path, revision in revisions.items()},
+            {path: Standing(revision, hashes.get(path), chunker) for path, revision in revisions.items()},
         )
 
     def _seal(self, change: Change, revisions: dict[str, int], hashes: dict[str, str]) -> RefreshSealed:

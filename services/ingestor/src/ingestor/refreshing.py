@@ -131,14 +131,12 @@ class Refreshing:
         return hashes, refusals, news
 
     def _is_current(self, path: str, sha256: str) -> bool:
-        """Say whether the index holds this content, cut and embedded as configured, or was sent it."""
+        """Say whether the index holds this content, cut as configured, or was sent it.
+
+        With which model it is embedded is the index's own affair: another one is built beside that which serves (C15).
+        """
         standing = self._ledger.standing(path)
-        return (
-            standing is not None
-            and standing.sha256 == sha256
-            and standing.chunker == self._limits.chunker
-            and (standing.embedding == self._ledger.embedding or self._ledger.was_sent(path, self._ledger.embedding))
-        )
+        return standing is not None and standing.sha256 == sha256 and standing.chunker == self._limits.chunker
 
     async def _gone(self, there: Iterable[str], refusals: Iterable[Refusal]) -> list[str]:
         """The known documents that the folder has no more; each is looked for once more before it is let go."""
