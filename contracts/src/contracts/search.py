@@ -139,3 +139,7 @@ class RefreshState(Message):
     status: Literal["open", "sealed", "finished", "failed"]
     documents: Count = 0
     staged: Count = 0
+    texts: Count = Field(
+        default=0,
+        description="embedded so far of documents that take several requests: moves while such a one is not staged yet",
+    )

@@ -99,6 +99,7 @@ class FakeRetriever:
         self.mute = False
         self.down = False
         self.asked = 0
+        self.texts_embedded = 0
         self.may_stage = asyncio.Event()
         self.may_stage.set()
 
@@ -228,6 +229,7 @@ class FakeRetriever:
             status=refresh.report.status if refresh.report else "sealed" if refresh.seal else "open",
             documents=len(refresh.seal.documents) if refresh.seal else 0,
             staged=len(refresh.staged),
+            texts=self.texts_embedded,
         )
 
     def app(self) -> FastAPI:

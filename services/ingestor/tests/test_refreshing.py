@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from contracts.events import RefreshSealed
 from contracts.refreshes import RefreshReport
-from ingestor import preparing, refreshing
+from ingestor import outcomes, preparing, refreshing
 from ingestor.chunking import Cut, chunk_document
 from ingestor.errors import FolderUnavailable
 from ingestor_house import House, house, until
@@ -176,6 +177,28 @@ async def test_what_a_lost_stream_took_with_it_is_sent_again(tmp_path: Path) -> 
         deaf.retriever.deaf = False
         assert counts(await deaf.parts.refreshing.refresh_tree()) == ("finished", 1, 0, 0, 0)
         assert deaf.retriever.texts == {"a.md": "Ay.\n"}
+
+
+@pytest.mark.behaviour("E1", "C7")
+async def test_a_document_that_takes_longer_than_the_patience_is_waited_for_while_its_texts_are_embedded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 0.0
+    monkeypatch.setattr(outcomes, "time", SimpleNamespace(monotonic=lambda: now))
+    monkeypatch.setattr(outcomes, "ASK_EVERY_S", 0.01)
+    async with house(tmp_path, work=False, stalled_after_s=30) as slow:
+        slow.write("long.md", "Long.\n")
+        slow.retriever.may_stage.clear()
+        refreshing = asyncio.create_task(slow.parts.refreshing.refresh_tree())
+        for _ in range(6):
+            asked = slow.retriever.asked
+            await until(lambda asked=asked: slow.retriever.asked > asked or refreshing.done())
+            assert not refreshing.done(), "it was given up although it moved"
+            now += 20
+            slow.retriever.texts_embedded += 32
+        slow.retriever.may_stage.set()
+        assert counts(await refreshing) == ("finished", 1, 0, 0, 0)
+        assert len(slow.retriever.sent) == 1
 
 
 @pytest.mark.behaviour("E1")

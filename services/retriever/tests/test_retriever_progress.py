@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import datetime as dt
+from collections.abc import Sequence
 
 import pytest
 from contracts.refreshes import RefreshProgress
+from retriever.embedding import PassageText, PassageVectors, ScriptedEmbedder
 from retriever.visibility import PostgresVisibility
 from retriever_house import SAVED_AT, Refresh, Retriever, Start
 
@@ -65,3 +68,53 @@ async def test_a_refresh_whose_notes_left_the_folder_before_it_was_begun_again_h
     await retriever.show(tree(range(1), started_at=LATER))
     manifest = await retriever.manifest()
     assert (manifest.state, manifest.progress) == ("current", None)
+
+
+class Halting(ScriptedEmbedder):
+    """The scripted embedder, a request at each release."""
+
+    def __init__(self) -> None:
+        self.may = asyncio.Semaphore(0)
+
+    async def embed_passages(self, passages: Sequence[PassageText]) -> list[PassageVectors]:
+        await self.may.acquire()
+        return await super().embed_passages(passages)
+
+
+@pytest.mark.behaviour("C5", "E1")
+async def test_a_long_document_is_seen_to_be_embedded_while_it_holds_up_everything(start: Start) -> None:
+    embedder = Halting()
+    retriever = await start(embedder, embedding_batch=2, refresh_timeout_s=60)
+    refresh = Refresh()
+    event = refresh.save("long.md", "\n\n".join(f"Paragraph {number}." for number in range(7)))
+    await retriever.take([refresh.seal])
+    assert (await retriever.corpus.refresh(refresh.id)).texts == 0
+
+    handling = asyncio.create_task(retriever.take([event]))
+    for texts in (2, 4, 6):
+        embedder.may.release()
+        async with asyncio.timeout(20):
+            while (state := await retriever.corpus.refresh(refresh.id)).texts != texts:
+                assert state.texts < texts
+        assert (state.status, state.documents, state.staged) == ("sealed", 1, 0)
+    async with retriever.pool.connection() as connection:
+        await connection.execute("UPDATE refreshes SET opened_at = opened_at - interval '1 day'")
+    await retriever.collector().collect()
+    assert (await retriever.corpus.refresh(refresh.id)).status == "sealed", "what moves is not given up"
+
+    embedder.may.release()
+    await handling
+    assert (await retriever.corpus.refresh(refresh.id)).status == "finished"
+
+
+@pytest.mark.behaviour("C5")
+async def test_texts_of_a_refresh_that_ended_or_is_not_open_yet_are_counted_without_harm(start: Start) -> None:
+    retriever = await start(embedding_batch=1)
+    refresh = Refresh()
+    event = refresh.save("a.md", "One.\n\nTwo.\n\nThree.")
+    await retriever.take([event])
+    assert (await retriever.corpus.refresh(refresh.id)).texts == 2
+    assert await retriever.staging.fail(refresh.id, "It was given up.")
+    await retriever.staging.embedding(refresh.id, 5)
+    state = await retriever.corpus.refresh(refresh.id)
+    assert (state.status, state.texts) == ("failed", 2)

@@ -12,6 +12,7 @@ from uuid import UUID
 from chassis.http import CallFailed
 from contracts.events import DocumentRejected, RefreshFinished
 from contracts.refreshes import RefreshReport
+from contracts.search import RefreshState
 
 from ingestor.index import Index
 from ingestor.ledger import Ledger
@@ -23,6 +24,9 @@ log = logging.getLogger(__name__)
 ASK_EVERY_S = 1.0
 LONGEST_PATIENCE_S = 600.0
 
+Progress = tuple[str, int, int]
+"""Status, documents staged, texts embedded: as long as one of them moves, the index is at work."""
+
 
 class Outcomes:
     """Hears how refreshes end and tells those who wait; ``patience_s`` grows while the index makes no progress."""
@@ -32,7 +36,7 @@ class Outcomes:
         self._index = index
         self._first_patience_s = patience_s
         self._waiting: dict[UUID, asyncio.Future[RefreshReport]] = {}
-        self._progress: dict[UUID, tuple[tuple[str, int], float]] = {}
+        self._progress: dict[UUID, tuple[Progress, float]] = {}
         self.patience_s = patience_s
         self.on_failure: Callable[[], None] = lambda: None
 
@@ -94,14 +98,14 @@ class Outcomes:
         for refresh_id in waiting:
             state = await self._index.refresh(refresh_id)
             ended = state is not None and state.status in ("finished", "failed")
-            if ended or self.is_stalled(refresh_id, (state.status, state.staged) if state else ("unknown", 0)):
+            if ended or self.is_stalled(refresh_id, _come(state)):
                 lost.append(refresh_id)
         if lost:
             self._ledger.lost(lost)
             for refresh_id in lost:
                 self._progress.pop(refresh_id, None)
 
-    def is_stalled(self, refresh_id: UUID, progress: tuple[str, int]) -> bool:
+    def is_stalled(self, refresh_id: UUID, progress: Progress) -> bool:
         """Say whether a refresh is where it was ``patience_s`` ago."""
         now = time.monotonic()
         seen, since = self._progress.setdefault(refresh_id, (progress, now))
@@ -111,7 +115,7 @@ class Outcomes:
         if now - since < self.patience_s:
             return False
         self.patience_s = min(self.patience_s * 2, LONGEST_PATIENCE_S)
-        log.warning("the index gets no further", extra={"refresh_id": str(refresh_id), "progress": progress[1]})
+        log.warning("the index gets no further", extra={"refresh_id": str(refresh_id), "progress": progress[1:]})
         return True
 
     async def _asked(self, expected: RefreshReport) -> RefreshReport | None:
@@ -126,8 +130,12 @@ class Outcomes:
                 return expected.model_copy(update={"status": state.status, "reason": reason})
         except CallFailed:
             state = None
-        if self.is_stalled(refresh_id, (state.status, state.staged) if state else ("unknown", 0)):
+        if self.is_stalled(refresh_id, _come(state)):
             return expected.model_copy(
                 update={"status": "failed", "reason": "The index makes no progress; the refresh is tried again."}
             )
         return None
+
+
+def _come(state: RefreshState | None) -> Progress:
+    return (state.status, state.staged, state.texts) if state else ("unknown", 0, 0)

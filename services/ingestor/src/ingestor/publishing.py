@@ -149,20 +149,20 @@ class Publishing:
 
     async def _make_room(self, refresh_id: UUID, sent: int) -> None:
         """Wait while the index is far behind, but not for ever on one that stands still."""
-        waited, last = time.monotonic(), -1
+        waited, last = time.monotonic(), (-1, 0)
         while sent > self._ahead:
             try:
                 state = await self._index.refresh(refresh_id)
             except CallFailed:
-                staged = last
+                come = last
             else:
                 if state and state.status in ("finished", "failed"):
                     return
-                staged = state.staged if state else 0
-            if sent - staged <= self._ahead or time.monotonic() - waited > self._patience_s:
+                come = (state.staged, state.texts) if state else (0, 0)
+            if sent - come[0] <= self._ahead or time.monotonic() - waited > self._patience_s:
                 return
-            if staged != last:
-                waited, last = time.monotonic(), staged
+            if come != last:
+                waited, last = time.monotonic(), come
             await asyncio.sleep(ASK_EVERY_S)
 
 

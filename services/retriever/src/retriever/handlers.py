@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import AsyncIterator, Mapping
+from functools import partial
 from typing import Protocol
 from uuid import UUID
 
@@ -28,7 +29,7 @@ from retriever.embedding import PassageText
 from retriever.errors import InvalidVectors, MalformedDocument
 from retriever.revisions import Revision, revision_of
 from retriever.staging import Standing
-from retriever.vectors import Embedded
+from retriever.vectors import Embedded, GoesOn
 from retriever.visibility import Shown, Step
 
 
@@ -37,6 +38,10 @@ class Staging(Protocol):
 
     async def standing(self, refresh_id: UUID, path: str, revision: int) -> Standing:
         """What is known of a revision now."""
+        ...
+
+    async def embedding(self, refresh_id: UUID, texts: int) -> None:
+        """Write down that so many more texts of a document have vectors."""
         ...
 
     async def stage(self, revision: Revision, embedded: int, embedding_ms: float) -> None:
@@ -71,8 +76,8 @@ class Visibility(Protocol):
 class Vectors(Protocol):
     """Every text's vector, computed at most once."""
 
-    async def ensure(self, texts: Mapping[bytes, PassageText]) -> Embedded:
-        """Give every text, keyed by its hash, a vector."""
+    async def ensure(self, texts: Mapping[bytes, PassageText], goes_on: GoesOn) -> Embedded:
+        """Give every text, keyed by its hash, a vector; ``goes_on`` hears of each request that is not the last."""
         ...
 
 
@@ -104,7 +109,7 @@ async def index_document(
         try:
             with span("index document", attributes):
                 revision = revision_of(event)
-                embedded = await vectors.ensure(revision.texts)
+                embedded = await vectors.ensure(revision.texts, partial(staging.embedding, event.refresh_id))
                 await staging.stage(revision, embedded.texts, embedded.ms)
         except (MalformedDocument, InvalidVectors) as error:
             raise Reject(str(error)) from error

@@ -115,7 +115,9 @@ class Corpus:
             raise UnknownRefresh(refresh_id)
         opened = row["status"] == "open"
         documents, staged = (row["unsealed"],) * 2 if opened else (row["documents"], row["staged"])
-        return RefreshState(refresh_id=refresh_id, status=row["status"], documents=documents, staged=staged)
+        return RefreshState(
+            refresh_id=refresh_id, status=row["status"], documents=documents, staged=staged, texts=row["texts"]
+        )
 
     async def missing(self) -> str | None:
         """Why questions cannot be answered yet, in one sentence; nothing when they can."""

@@ -54,6 +54,11 @@ class PostgresStaging:
         assert row is not None
         return Standing(row["status"], row["visible"], row["staged"])
 
+    async def embedding(self, refresh_id: UUID, texts: int) -> None:
+        """Write down that so many more texts of a document have vectors, so that a long one is seen to move."""
+        async with self.pool.connection() as connection:
+            await connection.execute(SQL["embedding_goes_on"], {"refresh_id": refresh_id, "texts": texts})
+
     async def stage(self, revision: Revision, embedded: int, embedding_ms: float) -> None:
         """Stage a revision whose vectors are all kept; nothing when its refresh has ended or it is staged already."""
         async with self.pool.connection() as connection, connection.transaction():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from chassis.postgres import Pool
@@ -18,6 +18,13 @@ from retriever.errors import ForeignEmbedding, InvalidVectors
 from retriever.precedence import Precedence
 from retriever.tables import SQL, for_embedding
 from retriever.texts import RECIPE
+
+GoesOn = Callable[[int], Awaitable[object]]
+"""Hears how many texts were embedded just now."""
+
+
+async def quietly(texts: int) -> None:
+    """Tell nobody."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +55,11 @@ class KeptVectors:
     precedence: Precedence
     batch: int = 32
 
-    async def ensure(self, texts: Mapping[bytes, PassageText]) -> Embedded:
-        """Give every text a vector, embedding only those that have none; the texts are keyed by their hash."""
+    async def ensure(self, texts: Mapping[bytes, PassageText], goes_on: GoesOn = quietly) -> Embedded:
+        """Give every text a vector, embedding only those that have none; the texts are keyed by their hash.
+
+        ``goes_on`` is told of the texts of each request that another one follows.
+        """
         known = await self.known(list(texts))
         missing = [text_hash for text_hash in texts if text_hash not in known]
         took = 0.0
@@ -60,6 +70,8 @@ class KeptVectors:
             vectors = await self._embed([texts[text_hash] for text_hash in some])
             took += time.perf_counter() - began
             await self._keep(some, vectors)
+            if first + self.batch < len(missing):
+                await goes_on(len(some))
         return Embedded(len(missing), took * 1000)
 
     async def known(self, hashes: Sequence[bytes]) -> set[bytes]:

@@ -4,6 +4,12 @@
 -- Whichever event comes first opens its refresh.
 INSERT INTO refreshes (refresh_id) VALUES (%(refresh_id)s) ON CONFLICT DO NOTHING
 
+-- name: embedding_goes_on
+-- Some texts of a long document have their vectors; what ended is left as it is.
+INSERT INTO refreshes (refresh_id, texts, texts_at) VALUES (%(refresh_id)s, %(texts)s, clock_timestamp())
+ON CONFLICT (refresh_id) DO UPDATE SET texts = refreshes.texts + excluded.texts, texts_at = excluded.texts_at
+WHERE refreshes.status IN ('open', 'sealed')
+
 -- name: hold_refresh
 -- Many documents of a refresh are staged at once; its seal and its end wait for them, and they for those.
 SELECT status FROM refreshes WHERE refresh_id = %(refresh_id)s FOR SHARE
@@ -84,7 +90,7 @@ DELETE FROM revisions WHERE refresh_id = %(refresh_id)s
 -- Those that nothing has happened to for a while, when nothing has happened to any other either: as long as one is
 -- being staged, the missing events of another may stand behind it in the same queue.
 WITH active AS (
-    SELECT r.refresh_id, greatest(r.opened_at, max(s.staged_at)) AS at
+    SELECT r.refresh_id, greatest(r.opened_at, r.texts_at, max(s.staged_at)) AS at
     FROM refreshes AS r LEFT JOIN revisions AS s USING (refresh_id)
     WHERE r.status IN ('open', 'sealed')
     GROUP BY r.refresh_id
@@ -101,7 +107,7 @@ WHERE status IN ('finished', 'failed') AND finished_at < clock_timestamp() - mak
 
 -- name: refresh_state
 -- How far a refresh has come.
-SELECT r.status,
+SELECT r.status, r.texts,
        count(m.path) AS documents,
        count(m.path) FILTER (WHERE m.state <> 'awaited') AS staged,
        (SELECT count(*) FROM revisions AS s WHERE s.refresh_id = r.refresh_id) AS unsealed
