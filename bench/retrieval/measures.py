@@ -1,11 +1,10 @@
 """What is counted, and how.
 
 **A passage** is a paragraph of a document: a line that is neither blank nor a heading. The one relevant passage of a
-question is the paragraph that its answer was taken from. **A retrieved chunk counts for the paragraphs that its lines
-cover**, each at the chunk's place. Chunks that cover nothing new (another piece of the same paragraph) take no place,
-so a passage counts once, at its best place. **nDCG@10** is 1 / log2(1 + the relevant passage's place), or 0 from place
-11 on. Short paragraphs share a chunk, which makes finding one easier: the table says how many chunks there are for how
-many paragraphs.
+question is the paragraph that its answer was taken from. **A retrieved chunk stands for the paragraphs that its lines
+cover**, one after the other in the order of the lines: a chunk of three takes three places. A paragraph counts once, at
+its best place, so another piece of the same one takes none. **nDCG@10** is 1 / log2(1 + the relevant passage's place),
+or 0 from place 11 on.
 
 **An answer contains the gold answer** when one of the quoted sentences does, letter case and white space apart; a
 question that is declined counts as not answered. **A question is declined** when the answer says so itself.
@@ -55,21 +54,20 @@ def paragraphs_of(folder: Path) -> dict[str, tuple[int, ...]]:
     }
 
 
-def ranked_paragraphs(places: Iterable[Place], paragraphs: Mapping[str, Sequence[int]]) -> list[frozenset[Paragraph]]:
-    """Turn ranked chunks into the paragraphs that each adds to what was found before; others are left out."""
-    ranking: list[frozenset[Paragraph]] = []
-    seen: set[Paragraph] = set()
-    for place in places:
-        covered = {(place.path, n) for n in paragraphs.get(place.path, ()) if place.first <= n <= place.last}
-        if new := frozenset(covered - seen):
-            ranking.append(new)
-            seen |= new
-    return ranking
+def ranked_paragraphs(places: Iterable[Place], paragraphs: Mapping[str, Sequence[int]]) -> list[Paragraph]:
+    """Turn ranked chunks into ranked paragraphs, each once, those of a chunk in the order of their lines."""
+    covered = (
+        (place.path, number)
+        for place in places
+        for number in paragraphs.get(place.path, ())
+        if place.first <= number <= place.last
+    )
+    return list(dict.fromkeys(covered))
 
 
-def ndcg_at_10(ranking: Sequence[frozenset[Paragraph]], asked: Asked) -> float:
+def ndcg_at_10(ranking: Sequence[Paragraph], asked: Asked) -> float:
     """Give the gain of one question, from 0 to 1."""
-    place = next((place for place, found in enumerate(ranking[:10], 1) if (asked.path, asked.line) in found), None)
+    place = next((place for place, found in enumerate(ranking[:10], 1) if found == (asked.path, asked.line)), None)
     return 1 / math.log2(1 + place) if place else 0.0
 
 

@@ -185,6 +185,13 @@ def test_a_list_too_long_for_a_chunk_is_taken_item_by_item() -> None:
     assert all(written(text, chunk).startswith("- Item") for chunk in chunks)
 
 
+def test_brief_paragraphs_share_a_chunk_and_longer_ones_stand_alone() -> None:
+    brief, long = sentences(2), sentences(7)
+    assert len(chunks_of(f"# Water\n\n{brief}\n\n{brief}\n")) == 1
+    assert len(chunks_of(f"# Water\n\n{brief}\n\n{long}\n\n{brief}\n")) == 3
+    assert len(chunks_of("# 水\n\n" + "水往低处流。" * 25 + "\n\n" + "火往高处烧。" * 25 + "\n")) == 2
+
+
 @pytest.mark.behaviour("C10")
 def test_a_sentence_is_cut_only_when_it_alone_is_too_long() -> None:
     text = f"{sentences(60)}\n"

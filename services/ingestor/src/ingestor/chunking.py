@@ -1,8 +1,9 @@
 """Chunks: the pieces of a document that are found, quoted, and spoken as one.
 
-A heading opens a chunk; blocks follow while they fit; a list, a table or a quotation that does not fit is taken item by
-item, row by row; a paragraph too long for a chunk sentence by sentence. A chunk is a span of the file: it may hold what
-lies between its blocks, and never overlaps another.
+A heading opens a chunk; blocks follow while they fit, and paragraphs while they are brief, so that what is found speaks
+of the question alone; a list, a table or a quotation that does not fit is taken item by item, row by row; a paragraph
+too long for a chunk sentence by sentence. A chunk is a span of the file: it may hold what lies between its blocks, and
+never overlaps another.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Final
 
 from contracts.documents import Chunk, Properties
 
-from ingestor.cutting import cut, fits
+from ingestor.cutting import columns, cut, fits
 from ingestor.frontmatter import front_matter_of
 from ingestor.markdown import Block, Document, read_markdown
 
@@ -23,6 +24,8 @@ __all__ = ["CHUNK_LENGTH", "Cut", "chunk_document", "fingerprint"]
 NAME: Final = "talkdown-markdown"
 VERSION: Final = 1
 CHUNK_LENGTH: Final = 800
+BRIEF: Final = 400
+"""Columns (a wide letter takes two) up to which paragraphs share a chunk; more stand each on their own."""
 MAX_HEADING_LENGTH: Final = 200
 MAX_CONTEXT_LENGTH: Final = 400
 
@@ -144,6 +147,8 @@ class _Packing:
     def _extend(self, block: Block) -> bool:
         room = self._open
         if room is None or not fits(self._document, room.start, block.end, self._limit):
+            return False
+        if block.kind == "prose" and not room.bare and columns(self._document, room.start, block.end) > BRIEF:
             return False
         room.end, room.last, room.bare = block.end, block.last, False
         return True

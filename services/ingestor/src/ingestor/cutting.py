@@ -11,7 +11,7 @@ from chassis.sentences import sentence_spans
 
 from ingestor.markdown import Block, Document
 
-__all__ = ["cut", "fits", "length_of"]
+__all__ = ["columns", "cut", "fits", "length_of"]
 
 # Sentences are sought in a window of the text at a time, so that a line of 256 KiB costs no more than its length.
 _WINDOW: Final = 4000
@@ -28,6 +28,12 @@ def fits(document: Document, start: int, end: int, limit: int) -> bool:
     """Say whether the bytes ``[start, end)`` are at most ``limit`` code points; they are counted only in doubt."""
     size = end - start
     return size <= limit or (size <= 4 * limit and length_of(document, start, end) <= limit)
+
+
+def columns(document: Document, start: int, end: int) -> int:
+    """The columns that the bytes ``[start, end)`` take in a terminal: what a wide script says in fewer letters."""
+    text = document.data[start:end].decode()
+    return len(text) if text.isascii() else sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
 def cut(document: Document, block: Block, limit: int) -> list[Block]:
