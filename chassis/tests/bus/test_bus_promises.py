@@ -13,6 +13,7 @@ from uuid import uuid4
 import pytest
 from bus_carrier import QUICK, Carrier, asked, eventually, stop
 from chassis.bus import LetterNotFound, Reject
+from chassis.plain import Plain
 from contracts.documents import DocumentVersion
 from contracts.events import Event, RefreshSealed, TurnFinished, TurnRequested
 
@@ -192,6 +193,45 @@ async def test_an_event_that_fails_every_time_becomes_a_dead_letter_and_the_rest
     assert "OSError" in letter.reason
     assert "secret" not in letter.reason
     assert abs((datetime.now(UTC) - letter.died_at).total_seconds()) < 60
+
+
+class Away(Plain):
+    """An error of our own."""
+
+
+@pytest.mark.behaviour("T11")
+async def test_a_dead_letter_says_in_the_sentence_of_our_own_error_why_it_failed(carrier: Carrier) -> None:
+    bus, told = await carrier.bus(), list[str]()
+
+    async def gave_up(event: Event | None, reason: str) -> None:
+        told.append(reason)
+
+    async def handle(event: TurnRequested) -> None:
+        try:
+            raise OSError("a secret that must not be repeated")
+        except OSError as error:
+            raise Away("The provider cannot be reached.") from error
+
+    carrier.consume(bus, "workers", {TurnRequested: handle}, gave_up=gave_up)
+    await bus.publish(asked())
+    await eventually(lambda: len(told) == 1)
+    assert told == [f"The provider cannot be reached. It was tried {QUICK.attempts} times."]
+
+
+@pytest.mark.behaviour("T11")
+async def test_an_error_of_our_own_without_a_sentence_is_told_by_its_kind(carrier: Carrier) -> None:
+    bus, told = await carrier.bus(), list[str]()
+
+    async def gave_up(event: Event | None, reason: str) -> None:
+        told.append(reason)
+
+    async def handle(event: TurnRequested) -> None:
+        raise Away
+
+    carrier.consume(bus, "workers", {TurnRequested: handle}, gave_up=gave_up)
+    await bus.publish(asked())
+    await eventually(lambda: len(told) == 1)
+    assert told[0].startswith(f"Failed {QUICK.attempts} times, at last with Away at test_bus_promises.py:")
 
 
 async def test_a_rejected_event_becomes_a_dead_letter_at_once_with_the_reason_it_was_given(carrier: Carrier) -> None:

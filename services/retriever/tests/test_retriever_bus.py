@@ -94,7 +94,7 @@ async def test_two_retrievers_share_many_refreshes_and_end_like_a_clean_build(
     assert all(row["sha256"] == getattr(newest[row["path"]], "sha256", None) for row in documents)
 
 
-@pytest.mark.behaviour("C5", "E1")
+@pytest.mark.behaviour("C5", "E1", "T11")
 async def test_a_document_that_ends_in_the_dead_letters_ends_its_refresh(
     start: Start, pool: Pool, valkey_url: str
 ) -> None:
@@ -112,6 +112,7 @@ async def test_a_document_that_ends_in_the_dead_letters_ends_its_refresh(
     finished, failed = await ends(valkey_url, retrievers, pool, [good, bad])
     assert (finished.status, failed.status) == ("finished", "failed")
     assert [file.path for file in failed.rejected] == ["bad.md"]
+    assert failed.reason == "The embedding provider answered 500. It was tried 3 times."
     assert [row["path"] for row in (await dump(pool))["documents"]] == ["good.md"]
     async with open_bus(valkey_url, service="test") as bus:
         assert [letter.data["path"] for letter in await bus.dead_letters()] == ["bad.md"]

@@ -11,8 +11,10 @@
 
 from __future__ import annotations
 
+from chassis.plain import Plain
 
-class BusError(Exception):
+
+class BusError(Plain):
     """The bus could not do what it was asked."""
 
 

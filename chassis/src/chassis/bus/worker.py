@@ -26,6 +26,7 @@ from chassis import conventions
 from chassis.bus.errors import Reject
 from chassis.bus.port import GaveUp, Handler, Handlers, Options
 from chassis.bus.wire import Delivery
+from chassis.plain import Plain
 from chassis.telemetry import CONSUMER, fail, span
 
 log = logging.getLogger(__name__)
@@ -210,7 +211,7 @@ class Worker:
     async def _failed(self, delivery: Delivery, event: Event, error: BaseException) -> None:
         told = {"event_type": delivery.type.decode("latin-1"), "attempt": delivery.attempts}
         if delivery.attempts >= self._options.attempts:
-            await self._bury(delivery, event, f"Failed {delivery.attempts} times, at last with {_where(error)}.")
+            await self._bury(delivery, event, _why(error, delivery.attempts))
             return
         log.warning("a handler failed and will be tried again", exc_info=error, extra=told)
         self._settling.again(delivery, self._options.pause_after(delivery.attempts))
@@ -227,6 +228,12 @@ class Worker:
             self._settling.again(delivery, self._options.pause_after(delivery.attempts))
             return
         log.error("an event became a dead letter", extra=told)
+
+
+def _why(error: BaseException, attempts: int) -> str:
+    if isinstance(error, Plain) and (sentence := str(error)):
+        return f"{sentence} It was tried {attempts} times." if attempts > 1 else sentence
+    return f"Failed {attempts} times, at last with {_where(error)}."
 
 
 def _where(error: BaseException) -> str:

@@ -8,10 +8,12 @@
 
 from __future__ import annotations
 
+from chassis.plain import Plain
+
 __all__ = ["FolderUnavailable", "IngestorError"]
 
 
-class IngestorError(Exception):
+class IngestorError(Plain):
     """The ingestor could not do what it was asked."""
 
 

@@ -13,8 +13,10 @@
 
 from __future__ import annotations
 
+from chassis.plain import Plain
 
-class RetrieverError(Exception):
+
+class RetrieverError(Plain):
     """The base of this service's errors."""
 
 

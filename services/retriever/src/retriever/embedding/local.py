@@ -46,7 +46,7 @@ class LocalEmbedder:
             self._session = onnxruntime.InferenceSession(files.model, options, providers=["CPUExecutionProvider"])
             self._tokenizer = Tokenizer.from_str(files.tokenizer)
         except Exception as error:  # both libraries raise their own kinds
-            raise EmbeddingUnavailable(f"The model {files.name} cannot be loaded: {error}") from None
+            raise EmbeddingUnavailable(f"The model {files.name} cannot be loaded ({type(error).__name__}).") from None
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(LONGEST)
         inputs = cast("list[Any]", self._session.get_inputs())
@@ -121,7 +121,7 @@ class LocalEmbedder:
             return await asyncio.get_running_loop().run_in_executor(executor, work)
         except RuntimeError as error:
             # A closed executor, or the library's own failure.
-            raise EmbeddingUnavailable(f"The local model does not answer: {error}") from None
+            raise EmbeddingUnavailable(f"The local model does not answer ({type(error).__name__}).") from None
 
     def _pass(self, texts: Sequence[str]) -> list[tuple[Vectors, Encoding]]:
         """Run the model over texts; the vectors of each one's tokens, in order."""
