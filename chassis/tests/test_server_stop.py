@@ -85,3 +85,12 @@ async def test_a_port_that_is_taken_ends_the_start() -> None:
         assert (await client.get("/word")).json() == {"word": "amber"}
         line = await service.line("listening")
         assert '"service":"sample"' in line
+
+
+@pytest.mark.behaviour("T1")
+async def test_who_sends_far_too_much_still_reads_the_refusal() -> None:
+    """Closing at once would reset the connection on which the client still writes."""
+    async with running(8) as service, httpx2.AsyncClient(base_url=service.url, timeout=60) as client:
+        for _ in range(20):
+            response = await client.post("/ask", content=b" " * 900_000)
+            assert (response.status_code, Refusal.model_validate_json(response.content).code) == (413, "too_large")
