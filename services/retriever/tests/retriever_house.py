@@ -258,7 +258,7 @@ class Retriever:
 
     def collector(self) -> Collector:
         """What clears away."""
-        return Collector(self.pool, self.staging, self.announce, self.settings)
+        return Collector(self.pool, self.staging, self.visibility, self.announce, self.settings)
 
 
 Start = Callable[..., Awaitable[Retriever]]

@@ -49,6 +49,27 @@ async def test_an_unfinished_refresh_is_given_up_in_time_and_its_vectors_are_kep
     assert (report.status, report.embedded) == ("finished", 0)
 
 
+@pytest.mark.behaviour("C5", "E1")
+async def test_a_refresh_that_was_overtaken_ends_without_what_will_never_come(start: Start, pool: Pool) -> None:
+    retriever = await start(refresh_timeout_s=600)
+    first, again, waiting = Refresh("tree"), Refresh("tree"), Refresh()
+    for refresh in (first, again):
+        for name in "ab":
+            refresh.save(f"{name}.md", f"Note {name}.")
+    waiting.save("c.md", "Cherries.")
+    await retriever.take([first.seal, first.documents["a.md"], waiting.seal])
+    await retriever.collector().collect()
+    assert (await retriever.corpus.refresh(first.id)).status == "sealed", "nothing has overtaken it yet"
+
+    await retriever.show(again)
+    await retriever.collector().collect()
+    report = retriever.published.reports()[-1]
+    assert (report.refresh_id, report.status, report.added, report.changed) == (first.id, "finished", 0, 0)
+    assert (await retriever.corpus.refresh(waiting.id)).status == "sealed"
+    assert await rows(pool, "revisions") == 0
+    assert [entry.path for entry in (await retriever.manifest()).documents] == ["a.md", "b.md"]
+
+
 @pytest.mark.behaviour("C5")
 async def test_a_refresh_is_not_given_up_while_another_is_being_staged(start: Start) -> None:
     retriever = await start(refresh_timeout_s=60)

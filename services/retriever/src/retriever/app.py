@@ -76,7 +76,7 @@ def create_app(settings: Settings) -> FastAPI:
                     consume(),
                     _complete(rebuild, models),
                     lexicon.run(),
-                    Collector(pool, staging, announce, settings).run(),
+                    Collector(pool, staging, visibility, announce, settings).run(),
                 ):
                     yield State(search=search, corpus=corpus)
 

@@ -12,6 +12,8 @@ import psycopg
 from chassis.postgres import Pool
 from contracts.refreshes import RefreshReport
 
+from retriever import handlers
+from retriever.handlers import Visibility, show_refresh
 from retriever.settings import Settings
 from retriever.tables import SQL
 
@@ -21,19 +23,19 @@ ANNOUNCED_WITHIN_S = 5.0
 
 
 class Staging(Protocol):
-    """Where refreshes are failed."""
+    """Where refreshes are ended."""
+
+    async def pass_over(self, refresh_id: UUID) -> None:
+        """Await nothing of a refresh that is visible at a newer revision."""
+        ...
 
     async def fail(self, refresh_id: UUID, reason: str, path: str | None = None) -> RefreshReport | None:
         """End a refresh; its report, or nothing when it had ended."""
         ...
 
 
-class Announce(Protocol):
+class Announce(handlers.Announce, Protocol):
     """Where ends of refreshes are told."""
-
-    async def report(self, report: RefreshReport) -> None:
-        """Tell the end of a refresh."""
-        ...
 
     async def forgotten(self, after_s: float) -> None:
         """Tell the ends that nobody told within so many seconds."""
@@ -46,6 +48,7 @@ class Collector:
 
     pool: Pool
     staging: Staging
+    visibility: Visibility
     announce: Announce
     settings: Settings
 
@@ -60,6 +63,7 @@ class Collector:
 
     async def collect(self) -> None:
         """One round."""
+        await self._overtaken()
         await self._abandoned()
         await self.announce.forgotten(ANNOUNCED_WITHIN_S)
         settings = self.settings
@@ -70,6 +74,14 @@ class Collector:
         ):
             async with self.pool.connection() as connection, connection.transaction():
                 await connection.execute(SQL[name], {"after_s": after_s})
+
+    async def _overtaken(self) -> None:
+        """End what an ingestor that died left unfinished, once all that it lacks is visible at newer revisions."""
+        async with self.pool.connection() as connection:
+            overtaken = [row["refresh_id"] async for row in await connection.execute(SQL["overtaken_refreshes"])]
+        for refresh_id in overtaken:
+            await self.staging.pass_over(refresh_id)
+            await show_refresh(refresh_id, visibility=self.visibility, announce=self.announce)
 
     async def _abandoned(self) -> None:
         async with self.pool.connection() as connection:

@@ -93,6 +93,12 @@ class PostgresStaging:
             if await _hold(connection, refresh_id):
                 await _mark(connection, refresh_id, path, revision)
 
+    async def pass_over(self, refresh_id: UUID) -> None:
+        """Await nothing of a refresh that is visible at a newer revision."""
+        async with self.pool.connection() as connection, connection.transaction():
+            if await _hold(connection, refresh_id):
+                await connection.execute(SQL["pass_over"], {"refresh_id": refresh_id})
+
     async def seal(self, event: RefreshSealed) -> None:
         """Write down what the refresh consists of; nothing the second time."""
         async with self.pool.connection() as connection, connection.transaction():

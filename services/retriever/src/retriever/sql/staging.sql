@@ -53,6 +53,20 @@ ON CONFLICT DO NOTHING
 UPDATE manifest SET state = 'staged'
 WHERE refresh_id = %(refresh_id)s AND path = %(path)s AND revision = %(revision)s AND state = 'awaited'
 
+-- name: overtaken_refreshes
+-- Those that await nothing but what is visible at newer revisions already; its events may never come.
+SELECT r.refresh_id FROM refreshes AS r
+WHERE r.status = 'sealed' AND NOT EXISTS (
+    SELECT FROM manifest AS m LEFT JOIN documents AS d USING (path)
+    WHERE m.refresh_id = r.refresh_id AND m.state = 'awaited' AND (d.revision IS NULL OR d.revision < m.revision)
+)
+
+-- name: pass_over
+-- A newer revision of them is visible: nothing is awaited in their place.
+UPDATE manifest AS m SET state = 'staged'
+FROM documents AS d
+WHERE m.refresh_id = %(refresh_id)s AND m.state = 'awaited' AND d.path = m.path AND d.revision >= m.revision
+
 -- name: seal
 -- From now on the refresh may become visible.
 UPDATE refreshes
