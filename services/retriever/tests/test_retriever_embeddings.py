@@ -9,10 +9,14 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 from chassis.postgres import Pool
+from contracts.refreshes import Manifest
 from retriever.embedding import Embedder, PassageText, PassageVectors, ScriptedEmbedder
 from retriever.embedding.port import Vectors
 from retriever.errors import EmbeddingUnavailable, ForeignEmbedding
+from retriever.models import Models
 from retriever.precedence import Precedence
+from retriever.reading import Corpus
+from retriever.rebuilding import Rebuild
 from retriever.settings import Settings
 from retriever_house import Refresh, Retriever, Start
 
@@ -198,6 +202,29 @@ async def test_a_question_that_gets_no_vector_is_searched_by_words(start: Start)
     assert [passage.path for passage in result.passages] == ["b.md"]
     assert result.notice is not None
     assert "401" in result.notice
+
+
+@pytest.mark.behaviour("C15", "T11")
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (EmbeddingUnavailable("The model is missing: install it again."), "The model is missing: install it again."),
+        (OSError("a secret"), "The embedding model cannot be loaded (OSError)."),
+    ],
+)
+async def test_a_model_that_cannot_be_loaded_says_what_to_do_where_we_know_it(
+    pool: Pool, error: Exception, said: str
+) -> None:
+    async def load() -> Embedder:
+        raise error
+
+    models = Models(pool, load)
+    loading = asyncio.create_task(models.run())
+    await models.tried()
+    assert models.failure == said
+    manifest = Manifest.model_validate_json(await Corpus(pool, models, Rebuild(pool)).manifest())
+    assert manifest.notice == f"{said} Questions are answered by words alone, and changes wait."
+    loading.cancel()
 
 
 async def test_documents_wait_for_questions() -> None:

@@ -7,6 +7,7 @@ import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 
+from chassis.plain import Plain
 from chassis.postgres import Pool
 
 from retriever.embedding import Embedder
@@ -55,7 +56,8 @@ class Models:
                 embedder = await self._load()
                 number = await register(self._pool, embedder)
             except Exception as error:  # whatever a package or a provider raises: the lexical leg serves meanwhile
-                self.failure = f"The embedding model cannot be loaded ({type(error).__name__})."
+                own = isinstance(error, Plain) and str(error)
+                self.failure = own or f"The embedding model cannot be loaded ({type(error).__name__})."
                 log.exception("the embedding model cannot be loaded", extra={"again_in_s": wait})
                 self._tried.set()
                 await asyncio.sleep(wait)
