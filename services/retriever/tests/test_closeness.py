@@ -101,6 +101,20 @@ async def test_only_the_sentences_that_were_looked_at_tell_their_nearest_words()
     assert [one.text for one in found] == [one.text for one in PASSAGES]
 
 
+async def test_a_row_is_looked_at_with_its_header_and_the_headings_above_and_its_header_is_not_looked_at() -> None:
+    embedder = Recorder()
+    table = passage("Timetable\n\nhouse | litres\n\nNursery | 150\n\nFern House | 420", heading=("Water", "Timetable"))
+
+    await with_nearest(
+        [table], "litres of the nursery", query_terms("litres of the nursery", "en", counted), 9, embedder
+    )
+
+    assert embedder.asked == [
+        "Water\nTimetable\nhouse | litres\nNursery | 150",
+        "Water\nTimetable\nhouse | litres\nFern House | 420",
+    ]
+
+
 async def test_a_model_that_tells_nothing_changes_nothing() -> None:
     assert await with_nearest(PASSAGES, "code", TERMS, 10, Recorder(tells=False)) == tuple(PASSAGES)
     assert await with_nearest(PASSAGES, "?", [], 10, Recorder()) == tuple(PASSAGES)

@@ -16,6 +16,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final
 
 from chassis.language import words
+from chassis.rows import header_above, is_header
 from contracts.search import Passage, QueryTerm
 
 from retriever.embedding import Embedder
@@ -55,9 +56,10 @@ def speaking_most(
         before = headings
         for number, sentence in enumerate(passage.sentences):
             text = passage.text[sentence.span[0] : sentence.span[1]]
-            if text == heading:
+            if text == heading or is_header(passage.text, sentence.span, passage.context):
                 continue
-            held = {word.term for word in words(text, passage.language)}
+            header = header_above(passage.text, sentence.span, passage.context)
+            held = {word.term for word in words(f"{header}\n{text}", passage.language)}
             covered = sum(w * (1.0 if term in held else 0.6 if term in before else 0.0) for term, w in weights.items())
             score = covered / whole + (sentence.similarity or 0.0) + 0.3 * passage.score / best
             scored.append((-score, place, number))
@@ -96,5 +98,8 @@ async def with_nearest(
 
 
 def _text(passage: Passage, number: int) -> str:
-    first, end = passage.sentences[number].span
-    return passage.text[first:end]
+    """A sentence by itself; the row of a table with what tells its meaning: its header, and the headings above."""
+    span = passage.sentences[number].span
+    text = passage.text[span[0] : span[1]]
+    header = header_above(passage.text, span, passage.context)
+    return "\n".join((*passage.heading, header, text)) if header else text
