@@ -185,6 +185,113 @@ def test_two_of_one_name_are_both_given_with_their_sources_and_never_mixed() -> 
     assert one.text == "Bob Lee arrives on 9 June by boat. [2]"
 
 
+SPRING = passage(
+    "Dr. Amara Lee stays from 12 April to 3 May. She works in the Fern House. Her room is the Gull Room, and she eats"
+    " no nuts.", "people/spring.md", heading=("Guests in spring",), score=0.15,
+)  # fmt: skip
+AUTUMN = passage(
+    "Marcus Lee stays from 2 to 16 October. He photographs cacti. His room is the Tern Room, and he is allergic to bee"
+    " stings.", "people/autumn.md", heading=("Guests in autumn",), score=0.149,
+)  # fmt: skip
+
+
+@pytest.mark.behaviour("T14")
+def test_each_bearer_of_a_name_is_named_before_what_is_told_by_a_pronoun() -> None:
+    marcus = "Marcus Lee stays from 2 to 16 October. [1]"
+    amara = "Dr. Amara Lee stays from 12 April to 3 May. [2]"
+    tern = "His room is the Tern Room, and he is allergic to bee stings. [1]"
+    gull = "Her room is the Gull Room, and she eats no nuts. [2]"
+
+    room = answer("Which room does Lee stay in?", found("Which room does Lee stay in?", [AUTUMN, SPRING]))
+    allergy = answer("What is Lee allergic to?", found("What is Lee allergic to?", [AUTUMN, SPRING]))
+
+    opening = "The notes speak of more than one:"
+    assert room.text in (f"{opening} {marcus} {tern} {amara} {gull}", f"{opening} {amara} {gull} {marcus} {tern}")
+    assert allergy.text.startswith(f"{opening} {marcus} {tern} {amara}")
+
+
+@pytest.mark.behaviour("T14")
+def test_a_question_that_says_the_whole_name_is_about_that_one_alone() -> None:
+    question = "Which room does Amara Lee stay in?"
+    written = answer(question, found(question, [AUTUMN, SPRING]))
+
+    assert "Gull Room" in written.text
+    assert "Marcus" not in written.text
+    assert "Tern" not in written.text
+
+
+TIMETABLE = passage(
+    "Timetable\n\nhouse | days | start | litres\n\nFern House | every day | 06:10 | 420\n\nNursery | every day | 07:00"
+    " | 150\n\nDry House | Monday, Thursday | 06:40 | 35",
+    "irrigation.md", heading=("Irrigation", "Timetable"), score=0.15,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("question", "written"),
+    [
+        ("How many litres does the Nursery get?", "Nursery: days every day, start 07:00, litres 150. [1]"),
+        ("How many litres for the Dry House?", "Dry House: days Monday, Thursday; start 06:40; litres 35. [1]"),
+    ],
+)
+def test_a_question_in_the_words_of_a_header_is_answered_by_one_row_read_with_it(question: str, written: str) -> None:
+    assert answer(question, found(question, [TIMETABLE])).text == written
+
+
+def test_a_row_whose_cells_hold_full_stops_is_still_one_row() -> None:
+    table = passage(
+        "pest | remedy | hours\n\nMites | Rinse. Then dry them. | 3\n\nScale | Oil. | 5", "pests.md", score=0.15
+    )
+    question = "What is the remedy for mites?"
+
+    assert answer(question, found(question, [table])).text == "Mites: remedy Rinse. Then dry them., hours 3. [1]"
+
+
+def test_what_comes_first_in_the_note_is_said_before_a_sentence_that_begins_with_then() -> None:
+    restart = passage(
+        "Wait until the gauge of the amber valve has stood at 2.4 bar. Then enter the recovery code ORCHID-47 at the"
+        " amber valve.", "valves.md", heading=("Valves",), score=0.15,
+    )  # fmt: skip
+    question = "What is the amber valve recovery code?"
+
+    written = answer(question, found(question, [restart, TEA])).text
+    alone = answer(question, found(question, [restart, TEA]), sentences=1).text
+
+    assert "ORCHID-47" in alone
+    assert written == alone or written.index("Wait until") < written.index("Then enter")
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "heading", "language", "first", "second"),
+    [
+        (
+            "What should I do if the boiler goes out?",
+            "1. Look at the hopper first.\n2. Press the reset button once.\n3. If the boiler goes out again, ring 401.",
+            ("Heating", "If the boiler goes out"), "en", "Look at the hopper first.", "Press the reset button once.",
+        ),
+        (
+            "How do I take a seed packet out?",
+            "Let it reach room temperature. A seed packet opened cold draws water.",
+            ("The seed bank", "Taking a packet out"), "en", "Let it reach", "A seed packet opened cold",
+        ),
+        (
+            "Was soll ich tun, wenn der Kessel ausgeht?",
+            "1. Zuerst den Trichter ansehen.\n2. Den Knopf drücken.\n3. Wenn der Kessel ausgeht, 401 rufen.",
+            ("Heizung", "Wenn der Kessel ausgeht"), "de", "Zuerst den Trichter ansehen.", "Den Knopf drücken.",
+        ),
+    ],
+)  # fmt: skip
+def test_a_question_what_to_do_is_answered_from_the_first_step_on(
+    question: str, text: str, heading: tuple[str, ...], language: str, first: str, second: str
+) -> None:
+    steps = passage(text, "steps.md", heading=heading, language=language, score=0.15)
+
+    written = answer(question, found(question, [steps], language)).text
+
+    assert written.startswith(first)
+    assert second in written
+
+
 def test_a_number_in_brackets_in_a_source_does_not_become_a_citation() -> None:
     noted = passage("The bridge was built in 1931 [7] by hand", "b.md", score=0.15)
     question = "When was the bridge built by hand?"

@@ -24,16 +24,20 @@ from itertools import pairwise
 from typing import Final
 
 from chassis.language import words
+from chassis.rows import cells, header_above, is_header, line_around
 from chassis.sentences import sentence_spans
 from contracts.search import Passage, SearchResult, SentenceScore
 
-from agent.questions import Kind, holds, kind_of
+from agent.leaning import leant_on
+from agent.questions import Kind, asked_noun, asking, holds, kind_of
 
 BEFORE: Final = 0.6
 AFTER: Final = 0.4
 IN_HEADINGS: Final = 0.6
 ASKS: Final = 0.75
 """A heading that holds this share of the question asks it itself; then what stands under it answers."""
+MOSTLY: Final = 0.5
+"""The share of the question that such a heading must hold without the headings above it."""
 _DIGIT: Final = re.compile(r"\d")
 
 Features = Mapping[str, float | None]
@@ -48,6 +52,8 @@ class Question:
     kind: Kind
     terms: tuple[str, ...]
     weights: Mapping[str, float]
+    noun: str
+    """The term of what the answer is: room, in "which room"; nothing when the question does not say it."""
     names: frozenset[str]
     unknown: frozenset[str]
 
@@ -68,13 +74,29 @@ class Candidate:
     mixed: Mapping[str, float]
     features: Features
     looked_at: bool
-    asked_above: bool
+    heading_asks: bool
+    """The heading above asks the question itself."""
+    header: str
+    """The header of a table's row; nothing for a sentence."""
+    leant_on: str
+    """The sentence that names what this one speaks of by a pronoun; nothing when it stands by itself."""
+    number: int
+    """Its place among the sentences of its passage."""
+    language: str
+
+    @property
+    def asked_above(self) -> bool:
+        """Whether it stands first under a heading that asks the question."""
+        return self.heading_asks and self.number == 0
 
 
 def read_question(question: str, found: SearchResult) -> Question:
     """Read a question with what the search knows of its words; without that, every word weighs the same."""
     language = found.language
-    asked = words(question, language)
+    noun = asked_noun(question, language)
+    asking_words = asking(question, language)
+    asked = [word for word in words(question, language) if not asking_words[0] <= word.start < asking_words[1]]
+    asked = asked or words(question, language)
     kept = [word for word in asked if not word.common] or asked
     counts = {term.term: term.chunks for term in found.terms}
     known = bool(counts) and found.chunks > 0
@@ -90,6 +112,7 @@ def read_question(question: str, found: SearchResult) -> Question:
         kind=kind_of(question, language),
         terms=tuple(word.term for word in kept),
         weights={word.term: _rarity(counts.get(word.term, 0), found.chunks) if known else 1.0 for word in kept},
+        noun=next((word.term for word in kept if word.start == noun[0] < noun[1]), ""),
         names=frozenset(names),
         unknown=frozenset(term for term in {word.term for word in kept} if known and not counts.get(term, 0)),
     )
@@ -111,16 +134,20 @@ def _of_passage(
 ) -> list[Candidate]:
     language = passage.language
     headings = _terms("\n".join((passage.title or "", *passage.heading, passage.context)), language)
-    asks = question.weigh(dict.fromkeys(_terms("\n".join(passage.heading[-1:]), language), 1.0)) >= ASKS
+    asks = _asks(question, passage)
     whole = question.weigh(dict.fromkeys(_terms(passage.text, language) | headings, 1.0))
     sentences = [each for each in _sentences(passage) if _is_text(passage, each)]
-    held_by = [_terms(passage.text[each.span[0] : each.span[1]], language) for each in sentences]
+    texts = [passage.text[each.span[0] : each.span[1]] for each in sentences]
+    headers = [header_above(passage.text, each.span, passage.context) for each in sentences]
+    held_by = [_terms(f"{header}\n{text}", language) for header, text in zip(headers, texts, strict=True)]
     found: list[Candidate] = []
     for number, sentence in enumerate(sentences):
-        text = passage.text[sentence.span[0] : sentence.span[1]]
+        text, header = texts[number], headers[number]
+        on = leant_on(texts, number, language)
         held: dict[str, float] = dict.fromkeys(held_by[number + 1] if number + 1 < len(sentences) else (), AFTER)
         held.update(dict.fromkeys(headings, 1.0 if asks else IN_HEADINGS))
-        held.update({term: max(BEFORE, held.get(term, 0.0)) for term in (held_by[number - 1] if number else ())})
+        before = {term for near in {number - 1, on} if near is not None and near >= 0 for term in held_by[near]}
+        held.update({term: max(BEFORE, held.get(term, 0.0)) for term in before})
         held.update(dict.fromkeys(held_by[number], 1.0))
         held = {term: degree for term, degree in held.items() if term in question.weights}
         looked_at = len(sentence.nearest) == len(order) > 0
@@ -137,7 +164,11 @@ def _of_passage(
                 held=held,
                 mixed=mixed,
                 looked_at=looked_at,
-                asked_above=asks and number == 0,
+                heading_asks=asks,
+                header=header,
+                leant_on=texts[on] if on is not None else "",
+                number=number,
+                language=language,
                 features={
                     "own": question.weigh(dict.fromkeys(held_by[number], 1.0)),
                     "covered": question.weigh(held),
@@ -145,6 +176,7 @@ def _of_passage(
                     "passage": whole,
                     "near": sentence.similarity,
                     "share": passage.score / best if best else 0.0,
+                    "noun": float(question.noun in held_by[number]) if question.noun else None,
                     "kind": float(kind),
                     "kind_asked": float(kind and question.kind != "thing"),
                     "pairs": _pairs(question, text, language),
@@ -155,12 +187,44 @@ def _of_passage(
 
 
 def _sentences(passage: Passage) -> Sequence[SentenceScore]:
-    return passage.sentences or [SentenceScore(span=span) for span in sentence_spans(passage.text)]
+    """The sentences of a passage; those in the cells of one row are one."""
+    found: list[SentenceScore] = []
+    for each in passage.sentences or [SentenceScore(span=span) for span in sentence_spans(passage.text)]:
+        line = line_around(passage.text, each.span)
+        if len(cells(passage.text[line[0] : line[1]])) > 1 and found and found[-1].span[0] >= line[0]:
+            found[-1] = _together(found[-1], each)
+        else:
+            found.append(each)
+    return found
+
+
+def _together(first: SentenceScore, then: SentenceScore) -> SentenceScore:
+    near = [each.similarity for each in (first, then) if each.similarity is not None]
+    words_near = (
+        tuple(map(max, first.nearest, then.nearest))
+        if first.nearest and then.nearest
+        else first.nearest or then.nearest
+    )
+    return SentenceScore(span=(first.span[0], then.span[1]), similarity=max(near) if near else None, nearest=words_near)
 
 
 def _is_text(passage: Passage, sentence: SentenceScore) -> bool:
     text = passage.text[sentence.span[0] : sentence.span[1]]
-    return text not in passage.heading and text != passage.context
+    return (
+        text not in passage.heading
+        and text != passage.context
+        and not is_header(passage.text, sentence.span, passage.context)
+    )
+
+
+def _asks(question: Question, passage: Passage) -> bool:
+    """Say whether a passage's heading asks the question: most of it by itself, the rest with those above it."""
+    headings = (passage.title or "", *passage.heading)
+    last, every = (
+        question.weigh(dict.fromkeys(_terms("\n".join(these), passage.language), 1.0))
+        for these in (passage.heading[-1:], headings)
+    )
+    return every >= ASKS and last >= MOSTLY
 
 
 def _terms(text: str, language: str) -> set[str]:

@@ -22,16 +22,12 @@ from contracts.search import Passage, SearchResult
 from agent.ambiguity import same_name
 from agent.answerability import Ranked, answer_features, basis_of, chance, fitted, rank
 from agent.candidates import Candidate, Question, candidates_of, read_question
+from agent.choosing import chosen
 from agent.evidence import lines_of
 from agent.phrasing import nothing_found, several
 from agent.quotation import quoted
 
 MOST_SENTENCES: Final = 2
-FAR_BEHIND: Final = 6.0
-"""A further sentence whose score is this far behind the best one's is left out.
-
-Of 1,190 answers an eighth get shorter by it, and one in a thousand loses the sentence that held the answer.
-"""
 TOUCHED: Final = 0.5
 """How near in meaning a sentence must come to the question's words when no passage holds any of them."""
 
@@ -76,33 +72,31 @@ def answer(question: str, found: SearchResult, *, sentences: int = MOST_SENTENCE
     )
     if score < models.answer.threshold or not touched:
         return _abstained(asked, found.passages, ranked[0].candidate, confidence)
-    rivals = same_name(asked, ranked, found.passages)
-    if rivals:
-        return _quoting(found.passages, [ranked[0].candidate, *rivals], confidence, several(asked.language))
-    chosen = [ranked[0].candidate, *_further(ranked, sentences - 1)]
-    return _quoting(found.passages, chosen, confidence)
+    bearers = same_name(asked, ranked, found.passages)
+    if bearers:
+        named = [said for bearer in bearers for said in _with_its_name(bearer, ranked)]
+        return _quoting(found.passages, named, confidence, several(asked.language))
+    return _quoting(found.passages, chosen(asked, ranked, sentences), confidence)
 
 
-def _further(ranked: Sequence[Ranked], count: int) -> list[Candidate]:
-    """The next sentences, those left out that say what was said already."""
-    best = ranked[0].candidate
-    others: list[Candidate] = []
-    for each in ranked[1:]:
-        if len(others) >= count or each.score < ranked[0].score - FAR_BEHIND:
-            break
-        if all(each.candidate.text != said.text for said in (best, *others)):
-            others.append(each.candidate)
-    return others
+def _with_its_name(candidate: Candidate, ranked: Sequence[Ranked]) -> list[Candidate]:
+    """A sentence about one of several bearers of a name, after the sentence that says whom it speaks of."""
+    named = [
+        each.candidate
+        for each in ranked
+        if each.candidate.passage == candidate.passage and each.candidate.text == candidate.leant_on
+    ]
+    return [*named[:1], candidate]
 
 
 def _quoting(
-    passages: Sequence[Passage], chosen: Sequence[Candidate], confidence: float, opening: str = ""
+    passages: Sequence[Passage], said: Sequence[Candidate], confidence: float, opening: str = ""
 ) -> ExtractiveAnswer:
     text = opening
     quotes: list[Quote] = []
-    for candidate in chosen:
+    for candidate in said:
         passage = passages[candidate.passage]
-        sentence = quoted(candidate, passage)
+        sentence = quoted(candidate)
         text += " " if text else ""
         start = len(text)
         text += sentence

@@ -54,6 +54,31 @@ _ASKED: Final[dict[str, list[tuple[Kind, str]]]] = {
         ("reason", "为什么|为何|原因"),
     ],
 }
+_ASKING: Final = {
+    "en": re.compile(r"\bhow (?:many|much|long|often|far)\b", re.IGNORECASE),
+    "de": re.compile(
+        r"\bwie ?(?:viele?[nmrs]?|lange?|oft|weit)\b"
+        r"|\bwas (?:(?:soll|muss|kann|darf)(?:en|st|t)? (?:ich|man|wir|du|ihr) (?:tun|machen)|tun|ist zu tun)\b",
+        re.IGNORECASE,
+    ),
+}
+_NOUN: Final = {
+    "en": re.compile(r"\b(?:which|what) ([^\W\d_]+)", re.IGNORECASE),
+    "de": re.compile(r"\bwelche[mnrs]? ([^\W\d_]+)", re.IGNORECASE),
+}
+_HOW: Final = {
+    "en": re.compile(
+        r"\bhow (?:do|can|should|must|may|would) (?:i|we|you|one|someone)\b|\bhow to\b"
+        r"|\bwhat (?:do|should|must|can) (?:i|we|you|one|someone) do\b|\bwhat to do\b|\bwhat is to be done\b",
+        re.IGNORECASE,
+    ),
+    "de": re.compile(
+        r"\bwie (?:kann|soll|muss|mache?|nehme|bekomme|öffne|starte|\w+e) (?:ich|man|wir)\b"
+        r"|\bwas (?:tun|soll|muss|mache?|tue) ?(?:ich|man|wir)?\b|\bwas ist zu tun\b",
+        re.IGNORECASE,
+    ),
+    "zh": re.compile("怎么办|怎么|如何|怎样|该做什么"),
+}
 _ASKED_RE: Final[dict[str, list[tuple[Kind, re.Pattern[str]]]]] = {
     language: [(kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in rows]
     for language, rows in _ASKED.items()
@@ -92,6 +117,26 @@ def kind_of(question: str, language: str) -> Kind:
         if pattern.search(question):
             return kind
     return "thing"
+
+
+def asking(question: str, language: str) -> tuple[int, int]:
+    """Give the span of the words that ask and carry no subject, as in "how many"; an empty one when there are none."""
+    found = _ASKING.get(language)
+    match = found.search(question) if found else None
+    return match.span() if match else (0, 0)
+
+
+def asked_noun(question: str, language: str) -> tuple[int, int]:
+    """Give the span of the word after "which" or "what" that says what the answer is; an empty one when none does."""
+    found = _NOUN.get(language)
+    match = found.search(question) if found else None
+    return match.span(1) if match else (0, 0)
+
+
+def asks_how(question: str, language: str) -> bool:
+    """Say whether a question asks what to do, so that what is to be done first belongs first."""
+    found = _HOW.get(language)
+    return bool(found and found.search(question))
 
 
 def holds(kind: Kind, sentence: str, language: str, asked: Collection[str]) -> bool:
