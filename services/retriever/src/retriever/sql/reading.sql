@@ -45,7 +45,7 @@ WHERE NOT EXISTS (SELECT FROM running AS n WHERE n.path = o.path AND n.revision 
   AND NOT EXISTS (SELECT FROM documents AS d WHERE d.path = o.path AND d.revision > o.revision)
 GROUP BY o.refresh_id
 HAVING bool_or(o.state <> 'visible')
-ORDER BY count(*) FILTER (WHERE o.state = 'awaited') DESC LIMIT 1
+ORDER BY count(*) FILTER (WHERE o.state = 'awaited') DESC, count(*) DESC, o.refresh_id LIMIT 1
 
 -- name: manifest_documents
 -- Every visible document, without its text.
