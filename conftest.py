@@ -33,11 +33,12 @@ from uuid import uuid4
 import psycopg
 import pytest
 import redis
+from psycopg import sql
+
 from embedded.errors import EmbeddedError
 from embedded.launch import start_on_free_port, stop
 from embedded.postgres import Postgres
 from embedded.valkey import Valkey
-from psycopg import sql
 
 TEMPLATE = "talkdown_template"
 

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from fastapi import FastAPI
+
 from contracts.catalog import EVENTS, MESSAGES
 from contracts.events import EVENTS as KINDS
 from contracts.events import STREAMS, type_of
-from fastapi import FastAPI
 
 HERE = Path(__file__).parent
 SERVICES = ("ingestor", "retriever", "agent", "voice_gateway", "web")

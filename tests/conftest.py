@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from embedded.product import Product, copy_of, environment_in, running
 
 HANDBOOK = Path(__file__).parents[1] / "handbook"

@@ -7,8 +7,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, cast
 from uuid import uuid4
 
-from contracts.events import TurnRequested, type_of
 from redis.asyncio import Redis
+
+from contracts.events import TurnRequested, type_of
 
 PARTITIONS = 8
 STREAMS = [f"bare.turns.{partition}" for partition in range(PARTITIONS)]

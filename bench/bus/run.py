@@ -22,16 +22,16 @@ from pathlib import Path
 from uuid import uuid4
 
 import uvloop
-from chassis.bus import Bus, open_bus
-from chassis.settings import ServiceSettings
-from contracts.events import TurnRequested
-from embedded.launch import start_on_free_port, stop
-from embedded.valkey import Valkey
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
 from redis.asyncio import Redis
 
 from chassis import telemetry
+from chassis.bus import Bus, open_bus
+from chassis.settings import ServiceSettings
+from contracts.events import TurnRequested
+from embedded.launch import start_on_free_port, stop
+from embedded.valkey import Valkey
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]

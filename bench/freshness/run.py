@@ -16,10 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+from redis import Redis
+
 from chassis.bus.wire import stream_name
 from contracts.events import DocumentIndexed
 from embedded.product import Product, copy_of, environment_in, running
-from redis import Redis
 
 HANDBOOK = Path(__file__).parents[2] / "handbook"
 BOUND_S = 30.0

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pyromark
+
 from contracts.documents import Chunk
 from ingestor.chunking import chunk_document
 from ingestor.markdown import read_markdown

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+
 from chassis.language import detect, majority
 from chassis.sentences import sentence_spans
 from contracts.documents import Chunk, chunk_id

@@ -26,8 +26,6 @@ import httpx2
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
-from retriever.embedding import LocalEmbedder  # noqa: E402
-
 from bench.machine import machine  # noqa: E402
 from bench.retrieval.inprocess import Indexed, index_folder  # noqa: E402
 from bench.retrieval.measures import (  # noqa: E402
@@ -42,6 +40,7 @@ from bench.retrieval.measures import (  # noqa: E402
 )
 from bench.retrieval.questions import UNRELATED, Asked, halves, read_questions  # noqa: E402
 from bench.retrieval.subjects import InProcess, Running, Subject  # noqa: E402
+from retriever.embedding import LocalEmbedder  # noqa: E402
 
 SEED = 11
 GONE, THERE = 200, 400

@@ -12,16 +12,16 @@ from typing import Protocol
 from uuid import uuid4
 
 import httpx2
+
 from agent.extractive import answer
+from bench.retrieval.inprocess import Indexed, Searcher
+from bench.retrieval.measures import Answered, Place
 from chassis.sentences import sentence_spans
 from contracts.frames import Done, Error, frame_adapter
 from contracts.refreshes import Manifest
 from contracts.search import Leg, SearchRequest, SearchResult
 from retriever.embedding import Embedder
 from retriever.fusion import fuse, leg_weights
-
-from bench.retrieval.inprocess import Indexed, Searcher
-from bench.retrieval.measures import Answered, Place
 
 Rankings = dict[str, list[Place]]
 """Ranked chunks: `hybrid`, and each leg by its own name."""

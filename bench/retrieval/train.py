@@ -21,15 +21,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+
 from agent import answerability
 from agent.answerability import ANSWER_FEATURES, SENTENCE_FEATURES, Basis, Linear, answer_features, rank
 from agent.candidates import Candidate, Question, candidates_of, read_question
-from contracts.search import SearchResult
-from numpy.typing import NDArray
-from retriever.embedding import LocalEmbedder
-
 from bench.retrieval.inprocess import Indexed, Searcher, index_folder
 from bench.retrieval.questions import Asked, halves, read_questions
+from contracts.search import SearchResult
+from retriever.embedding import LocalEmbedder
 
 MISSED = 0.045
 """The share of answerable tuning questions that the threshold lets go unanswered at most."""

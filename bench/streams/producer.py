@@ -11,10 +11,11 @@ import asyncio
 import sys
 import time
 
+from redis.asyncio import Redis
+
 from chassis.frames import encode
 from chassis.redis import connect
 from contracts.frames import Accepted, Done, Frame, frames_key
-from redis.asyncio import Redis
 
 GROUPS = 10
 """The turns of one group are written in one round trip."""

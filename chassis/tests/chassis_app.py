@@ -8,12 +8,13 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import TypedDict
 
+from fastapi import FastAPI, Request
+from fastapi.responses import StreamingResponse
+
 from chassis.refusals import Refuse
 from chassis.server import health_of, run, service
 from chassis.settings import ServiceSettings
 from contracts.turns import TurnAsked
-from fastapi import FastAPI, Request
-from fastapi.responses import StreamingResponse
 
 
 class State(TypedDict):

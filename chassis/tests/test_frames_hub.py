@@ -8,6 +8,9 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
+from redis.asyncio import Redis
+
+from chassis import hub as hub_module
 from chassis.frames import FrameHub, FramesLost, FrameWriter, is_last, line
 from chassis.redis import ask, connect
 from contracts.frames import (
@@ -21,9 +24,6 @@ from contracts.frames import (
     frame_adapter,
     frames_key,
 )
-from redis.asyncio import Redis
-
-from chassis import hub as hub_module
 
 pytestmark = pytest.mark.behaviour("T8")
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import httpx2
 import pytest
+
 from chassis.http import Nonsense, Refused, ServiceClient, Unreachable, open_client
 from contracts.health import Live
 

@@ -1,9 +1,10 @@
 """The language of a text is found by the product itself, and words are compared by their stems."""
 
 import pytest
-from chassis.language import all_terms, detect, majority, stop_words, terms, words
 from hypothesis import given
 from hypothesis import strategies as st
+
+from chassis.language import all_terms, detect, majority, stop_words, terms, words
 
 
 @pytest.mark.parametrize(

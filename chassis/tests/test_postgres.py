@@ -6,10 +6,11 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
+
 from chassis.health import Health
 from chassis.postgres import MigrationChanged, MigrationGap, migrate, open_pool
 from chassis.queries import Queries, QueryError, parse
-from pydantic import SecretStr
 
 CREATE = "create table words (word text primary key);\ninsert into words values ('amber');"
 

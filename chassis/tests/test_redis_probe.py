@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from chassis.redis import connect, probe
 from redis.asyncio import Redis
 from redis.exceptions import ResponseError
+
+from chassis.redis import connect, probe
 
 MISCONF = "MISCONF Errors writing to the AOF file: No space left on device"
 

@@ -1,6 +1,7 @@
 """Rows of tables are read with the header above them."""
 
 import pytest
+
 from chassis.rows import cells, header_above, is_header, line_around
 
 TABLE = "The houses.\n\nhouse | days | litres\nFern House | every day | 420\nNursery |  | 150\n\nDone."

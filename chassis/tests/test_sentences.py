@@ -1,9 +1,10 @@
 """Sentences end where a reader would say that they end."""
 
 import pytest
-from chassis.sentences import sentence_spans
 from hypothesis import given
 from hypothesis import strategies as st
+
+from chassis.sentences import sentence_spans
 
 
 def sentences(text: str) -> list[str]:

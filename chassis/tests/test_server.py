@@ -9,16 +9,17 @@ from uuid import uuid4
 
 import httpx2
 import pytest
+from chassis_app import State, lifespan, make
+from fastapi import FastAPI
+from starlette.requests import Request
+from starlette.types import Message, Receive, Scope, Send
+
 from chassis.background import background
 from chassis.refusals import UnknownFailures
 from chassis.server import health_of
 from chassis.settings import ServiceSettings
-from chassis_app import State, lifespan, make
 from contracts.health import Ready
 from contracts.turns import Refusal
-from fastapi import FastAPI
-from starlette.requests import Request
-from starlette.types import Message, Receive, Scope, Send
 
 
 @asynccontextmanager

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import httpx2
 import pytest
+
 from contracts.turns import Refusal
 
 pytestmark = pytest.mark.behaviour("E3")

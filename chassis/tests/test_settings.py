@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import ClassVar
 
 import pytest
-from chassis.settings import Part, ServiceSettings, load
 from pydantic import Field, SecretStr
+
+from chassis.settings import Part, ServiceSettings, load
 
 
 class Answering(ServiceSettings):

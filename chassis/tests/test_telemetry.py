@@ -14,12 +14,6 @@ from uuid import uuid4
 
 import httpx2
 import pytest
-from chassis.bus import open_bus
-from chassis.http import ServiceClient
-from chassis.server import service
-from chassis.settings import ServiceSettings
-from contracts.events import TurnRequested
-from contracts.health import Live
 from fastapi import FastAPI
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.sdk.trace import ReadableSpan
@@ -28,6 +22,12 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import StatusCode
 
 from chassis import conventions, telemetry
+from chassis.bus import open_bus
+from chassis.http import ServiceClient
+from chassis.server import service
+from chassis.settings import ServiceSettings
+from contracts.events import TurnRequested
+from contracts.health import Live
 
 
 @pytest.fixture(autouse=True)

@@ -4,12 +4,13 @@ import json
 from pathlib import Path
 
 import pytest
+from pydantic import BaseModel, ValidationError
+
 from contracts.catalog import MESSAGES
 from contracts.documents import chunk_id
 from contracts.events import EVENTS, DocumentChanged, DocumentDeleted, type_of
 from contracts.frames import Delta, frame_adapter
 from contracts.turns import TurnAsked
-from pydantic import BaseModel, ValidationError
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 

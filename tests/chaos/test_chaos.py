@@ -20,10 +20,11 @@ from uuid import uuid4
 
 import psycopg
 import pytest
+from psycopg import sql
+
 from contracts.frames import AnyFrame, Delta, Done, Error
 from embedded.errors import EmbeddedError
 from embedded.product import Answer, Product, environment_in, running
-from psycopg import sql
 
 COUNT = 500
 Dump = list[tuple[Any, ...]]

@@ -12,14 +12,15 @@ from typing import Any
 
 import pytest
 import schemathesis
-from contracts.turns import Refusal
-from embedded.product import Product
 from hypothesis import HealthCheck, Phase, settings
 from schemathesis.checks import not_a_server_error  # pyright: ignore[reportUnknownVariableType]
 from schemathesis.specs.openapi.checks import (
     response_schema_conformance,  # pyright: ignore[reportUnknownVariableType]
     status_code_conformance,  # pyright: ignore[reportUnknownVariableType]
 )
+
+from contracts.turns import Refusal
+from embedded.product import Product
 
 WEB = Path(__file__).parents[2] / "contracts" / "openapi" / "web.json"
 EXAMPLES = int(os.environ.get("TALKDOWN_TEST_EXAMPLES", "12"))

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from embedded.product import Product
 from page_window import Opens, Window
 from playwright.sync_api import Browser, expect, sync_playwright
+
+from embedded.product import Product
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = (

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from embedded.product import Product
 from playwright.sync_api import BrowserContext, Locator, Page, expect
+
+from embedded.product import Product
 
 ARTIFACTS = Path(__file__).parents[1] / "artifacts"
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from embedded.product import Product
 from openai import AsyncOpenAI
+
+from embedded.product import Product
 
 
 @pytest.mark.behaviour("V2", "V9")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from uuid import uuid4
 
 import pytest
+
 from contracts.frames import AnyFrame, Delta, Done, Sources
 from embedded.product import Answer, Product
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+
 from embedded.product import Product, command, environment_in, running, start
 
 NOTE = "# Visitors\n\nThe guest wifi password is {word}.\n"

@@ -7,8 +7,9 @@ from typing import Any, cast
 from uuid import uuid4
 
 import pytest
-from embedded.product import Product
 from redis import Redis
+
+from embedded.product import Product
 
 
 def is_connected(trace: dict[str, Any]) -> bool:

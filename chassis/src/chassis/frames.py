@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from uuid import UUID
 
-from contracts.frames import FRAMES_LIFETIME_S, LAST_FRAMES, Accepted, Frame, frames_key
 from redis.asyncio import Redis
 
 from chassis.hub import FrameHub, Frames, FramesLost, Reader
+from contracts.frames import FRAMES_LIFETIME_S, LAST_FRAMES, Accepted, Frame, frames_key
 
 __all__ = ["FIRST_CURSOR", "FrameHub", "FrameWriter", "Frames", "FramesLost", "Reader", "is_last", "line"]
 

@@ -20,11 +20,11 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
 
-from contracts.turns import Refusal
 from pydantic import BaseModel, ValidationError
 
 from chassis import conventions
 from chassis.telemetry import CLIENT, fail, span, traceparent_of
+from contracts.turns import Refusal
 
 if TYPE_CHECKING:
     import httpx2

@@ -13,11 +13,11 @@ from types import TracebackType
 from typing import Self
 from uuid import UUID
 
-from contracts.frames import frames_key
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from chassis.redis import ANSWER_TIMEOUT_S, LOST, Line, Pauses, ask, end
+from contracts.frames import frames_key
 
 log = logging.getLogger(__name__)
 

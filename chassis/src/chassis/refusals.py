@@ -10,7 +10,6 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from contracts.turns import Refusal
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from opentelemetry.trace import get_current_span
@@ -20,6 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from chassis.http import Refused, Unreachable
 from chassis.telemetry import fail
+from contracts.turns import Refusal
 
 log = logging.getLogger(__name__)
 

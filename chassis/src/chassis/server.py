@@ -23,7 +23,6 @@ from types import FrameType
 from typing import Any
 
 import uvicorn
-from contracts.turns import MAX_BODY_BYTES
 from fastapi import FastAPI, Request, Response
 
 from chassis import telemetry
@@ -34,6 +33,7 @@ from chassis.private import NoBrowsers
 from chassis.refusals import answer_in_sentences
 from chassis.settings import ServiceSettings
 from chassis.tracing import TracedRequests
+from contracts.turns import MAX_BODY_BYTES
 
 log = logging.getLogger(__name__)
 

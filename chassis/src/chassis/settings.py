@@ -9,10 +9,11 @@ from __future__ import annotations
 import sys
 from typing import ClassVar, Literal, NoReturn, TypeVar
 
-from contracts.corpus import Mode
 from pydantic import AliasChoices, Field, SecretStr, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from contracts.corpus import Mode
 
 Embeddings = Literal["local", "scripted", "openai"]
 Answers = Literal["extractive", "scripted", "responses", "chat"]

@@ -10,6 +10,7 @@ import os
 import sys
 
 from bus_carrier import QUICK
+
 from chassis.bus import open_bus
 from contracts.events import TurnRequested
 

@@ -12,6 +12,7 @@ from uuid import uuid4
 
 import pytest
 from bus_carrier import QUICK, Carrier, asked, eventually, stop
+
 from chassis.bus import LetterNotFound, Reject
 from chassis.plain import Plain
 from contracts.documents import DocumentVersion

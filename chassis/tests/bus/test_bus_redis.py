@@ -13,13 +13,14 @@ from uuid import uuid4
 
 import pytest
 from bus_carrier import QUICK, Carrier, asked, eventually, stop
+from redis.asyncio import Redis
+
 from chassis.bus import BusUnavailable, open_bus
 from chassis.bus.scripts import Scripts
 from chassis.bus.wire import stream_name
 from chassis.redis import ask, connect
 from contracts.documents import DocumentVersion
 from contracts.events import RefreshSealed, TurnRequested
-from redis.asyncio import Redis
 
 pytestmark = pytest.mark.behaviour("E1")
 

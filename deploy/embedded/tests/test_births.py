@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+
 from embedded.launch import Launch
 from embedded.ports import LOOPBACK, listen
 from embedded.spawning import Nursery, Process

@@ -12,6 +12,7 @@ from threading import Thread
 from typing import Any
 
 import pytest
+
 from contracts.corpus import Corpus
 from embedded import instances
 from embedded.ask import ABSTAINED, ANSWERED, ask

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+
 from embedded import doctor
 from embedded.doctor import Finding
 

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+
 from embedded.data import DataFolder, Run, running_instances
 from embedded.errors import DataUnusable, FolderUnusable, NoInstance
 from embedded.folder import checked_folder, first_markdown

@@ -13,6 +13,7 @@ from pathlib import Path
 import psycopg
 import pytest
 import redis
+
 from embedded.errors import DataUnusable, PortTaken, ServerUnavailable
 from embedded.launch import start, start_on_free_port, stop
 from embedded.ports import LOOPBACK, free_port, listen

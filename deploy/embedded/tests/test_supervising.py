@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from embedded.children import Child, Watchdog
 from embedded.data import DataFolder, Run
 from embedded.errors import ServiceFailed

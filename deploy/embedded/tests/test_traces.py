@@ -9,14 +9,15 @@ from typing import Any
 
 import httpx2
 import pytest
-from embedded.traces.app import app
-from embedded.traces.store import Span, TraceStore
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, ScopeSpans, Status
 from opentelemetry.proto.trace.v1.trace_pb2 import Span as WireSpan
 from starlette.types import ASGIApp, Receive, Scope, Send
+
+from embedded.traces.app import app
+from embedded.traces.store import Span, TraceStore
 
 TRACE, OTHER = bytes.fromhex("0af7651916cd43dd8448eb211c80319c"), bytes.fromhex("1bf7651916cd43dd8448eb211c80319c")
 PROTOBUF = {"content-type": "application/x-protobuf"}

@@ -15,9 +15,10 @@ import httpx2
 import uvicorn
 from agent_fakes import AMBER, CODE, found
 from agent_rig import until
+from fastapi import FastAPI, Request, Response
+
 from contracts.search import SearchRequest, SearchResult
 from contracts.turns import Turn, TurnAccepted
-from fastapi import FastAPI, Request, Response
 
 
 @dataclass

@@ -9,6 +9,9 @@ from dataclasses import dataclass, field
 from typing import cast
 from uuid import UUID, uuid4
 
+from agent_fakes import FakeSearch, PiecewiseAnswerer, judge_by_words
+from redis.asyncio import Redis
+
 from agent import control
 from agent.accepting import Limits, Reception
 from agent.answering import Answerer
@@ -20,7 +23,6 @@ from agent.running import Runner
 from agent.sweeping import Sweeper
 from agent.workers import Workers
 from agent.writing import Desk
-from agent_fakes import FakeSearch, PiecewiseAnswerer, judge_by_words
 from chassis.frames import FrameWriter
 from chassis.postgres import Pool
 from chassis.telemetry import span
@@ -28,7 +30,6 @@ from contracts.events import Event
 from contracts.frames import LAST_FRAMES, AnyFrame, Delta, frame_adapter, frames_key
 from contracts.search import Filter
 from contracts.turns import TurnAccepted, TurnAsked
-from redis.asyncio import Redis
 
 PATIENCE_S = 60.0
 

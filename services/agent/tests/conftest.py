@@ -6,10 +6,11 @@ from collections.abc import AsyncIterator
 from importlib import resources
 
 import pytest
-from chassis.postgres import Pool, migrate, open_pool
-from chassis.redis import connect
 from pydantic import SecretStr
 from redis.asyncio import Redis
+
+from chassis.postgres import Pool, migrate, open_pool
+from chassis.redis import connect
 
 
 @pytest.fixture

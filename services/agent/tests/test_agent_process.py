@@ -11,10 +11,11 @@ from uuid import UUID, uuid4
 import pytest
 from agent_process import agent_process, retriever_server
 from agent_rig import frames_until, joined, types
-from contracts.frames import LAST_FRAMES, AnyFrame, Done, Error
-from contracts.turns import Chat, Turn
 from redis.asyncio import Redis
 from responses_server import Reply, error, function_call, response, responses_server, streamed
+
+from contracts.frames import LAST_FRAMES, AnyFrame, Done, Error
+from contracts.turns import Chat, Turn
 
 SLOW = {"TALKDOWN_SCRIPTED_PACE": 4}
 

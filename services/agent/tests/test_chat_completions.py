@@ -7,14 +7,15 @@ from collections.abc import AsyncGenerator, Sequence
 from typing import Any
 
 import pytest
+from agent_fakes import AMBER, CODE, found
+from openai.types.chat import ChatCompletion, ChatCompletionChunk
+from responses_server import Json, Reply, ResponsesServer, error, responses_server
+
 from agent.answering import Conversation, Plan, Usage
 from agent.chat import ChatCompletions
 from agent.errors import ModelFailed, ModelRefused, RateLimited, TurnFailed
 from agent.history import PastTurn
 from agent.responses import Provider
-from agent_fakes import AMBER, CODE, found
-from openai.types.chat import ChatCompletion, ChatCompletionChunk
-from responses_server import Json, Reply, ResponsesServer, error, responses_server
 
 pytestmark = pytest.mark.behaviour("T6")
 QUESTION = Conversation("And its recovery code?", (PastTurn("What is the amber valve?", "It closes the north line."),))

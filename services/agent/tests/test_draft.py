@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from agent.draft import Draft, without_citations
-from agent.pieces import word_groups
 from agent_fakes import AMBER, CODE, judge_by_words
-from contracts.frames import Sentence
 from hypothesis import given
 from hypothesis import strategies as st
+
+from agent.draft import Draft, without_citations
+from agent.pieces import word_groups
+from contracts.frames import Sentence
 
 pytestmark = pytest.mark.behaviour("T9")
 

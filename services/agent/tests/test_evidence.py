@@ -3,6 +3,7 @@
 import datetime as dt
 
 import pytest
+
 from agent.evidence import judge, lines_of
 from chassis.sentences import sentence_spans
 from contracts.documents import chunk_id

@@ -4,6 +4,7 @@ import datetime as dt
 from collections.abc import Sequence
 
 import pytest
+
 from agent.answering import Conversation
 from agent.extractive import answer
 from agent.quoting import Extractive

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from agent.followups import points_back, search_text
 from agent.history import PastTurn
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from agent.history import INTERRUPTED_HERE, PastTurn, recent_turns
 
 pytestmark = pytest.mark.behaviour("T4")

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator
 
 import pytest
+
 from agent.answering import Piece, Usage
 from agent.errors import ModelFailed
 from agent.pieces import gathered

@@ -7,11 +7,12 @@ from collections.abc import AsyncGenerator
 from uuid import uuid4
 
 import pytest
-from agent.prefetching import MOST, Prefetches
 from agent_fakes import FakeSearch, PiecewiseAnswerer, no_history
 from agent_rig import rig, types, until
-from chassis.postgres import Pool
 from redis.asyncio import Redis
+
+from agent.prefetching import MOST, Prefetches
+from chassis.postgres import Pool
 
 pytestmark = pytest.mark.behaviour("T5")
 CHAT = uuid4()

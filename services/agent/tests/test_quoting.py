@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from agent_fakes import found, passage
+
 from agent.answering import Conversation
 from agent.history import PastTurn
 from agent.quoting import Extractive
 from agent.scripted import NOTHING_FOUND, Scripted
-from agent_fakes import found, passage
 from contracts.search import SearchResult
 
 VALVE = passage("The amber valve closes the north line. It is tested on Mondays.")

@@ -8,11 +8,6 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from agent.answering import Conversation, Plan, Usage
-from agent.errors import ModelFailed, ModelRefused, RateLimited, TurnFailed
-from agent.history import INTERRUPTED_HERE, PastTurn
-from agent.responses import Provider, Responses
-from agent.rounds import ASK_TO_ANSWER, NOTHING_FOUND, reasons
 from agent_fakes import AMBER, CODE, found
 from responses_server import (
     Json,
@@ -27,6 +22,12 @@ from responses_server import (
     responses_server,
     streamed,
 )
+
+from agent.answering import Conversation, Plan, Usage
+from agent.errors import ModelFailed, ModelRefused, RateLimited, TurnFailed
+from agent.history import INTERRUPTED_HERE, PastTurn
+from agent.responses import Provider, Responses
+from agent.rounds import ASK_TO_ANSWER, NOTHING_FOUND, reasons
 
 pytestmark = pytest.mark.behaviour("T6")
 QUESTION = Conversation("And its recovery code?", (PastTurn("What is the amber valve?", "It closes the north line."),))

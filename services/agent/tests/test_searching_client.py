@@ -7,9 +7,10 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 import pytest
+from agent_fakes import AMBER, found
+
 from agent.errors import SearchFailed
 from agent.searching import RetrieverSearch
-from agent_fakes import AMBER, found
 from chassis.http import open_client
 from contracts.refreshes import Manifest
 from contracts.search import Filter, SearchRequest

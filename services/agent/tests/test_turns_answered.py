@@ -6,13 +6,14 @@ import asyncio
 from uuid import uuid4
 
 import pytest
-from agent.errors import ModelFailed
 from agent_fakes import AMBER, CODE, FakeSearch, PiecewiseAnswerer
 from agent_rig import joined, rig, types, until
+from redis.asyncio import Redis
+
+from agent.errors import ModelFailed
 from chassis.postgres import Pool
 from contracts.events import TurnFinished, TurnRequested
 from contracts.frames import Done, Error, Sentence, Sources, Status
-from redis.asyncio import Redis
 
 ANSWER = "The recovery code is ORCHID-47.[2] It is tested on Mondays.[1]"
 

@@ -8,9 +8,10 @@ from uuid import uuid4
 import pytest
 from agent_fakes import PiecewiseAnswerer
 from agent_rig import drop_last_frame, joined, rig, types, until
+from redis.asyncio import Redis
+
 from chassis.postgres import Pool
 from contracts.frames import Done, Error
-from redis.asyncio import Redis
 
 pytestmark = pytest.mark.behaviour("T10")
 

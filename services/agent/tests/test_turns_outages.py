@@ -12,17 +12,18 @@ from typing import cast
 
 import psycopg
 import pytest
-from agent.claims import Answered, Claims
-from agent.errors import NotAccepting, WorkerLost
 from agent_fakes import PiecewiseAnswerer
 from agent_rig import Rig, joined, rig, types, until
+from redis.asyncio import Redis
+
+from agent.claims import Answered, Claims
+from agent.errors import NotAccepting, WorkerLost
 from chassis.postgres import Connection, Pool
 from chassis.redis import connect
 from contracts.frames import Done, Error
 from contracts.turns import TurnAccepted
 from embedded.launch import start, start_on_free_port, stop
 from embedded.valkey import Valkey
-from redis.asyncio import Redis
 
 pytestmark = pytest.mark.behaviour("T10", "T5")
 

@@ -6,14 +6,15 @@ import asyncio
 from uuid import uuid4
 
 import pytest
-from agent.accepting import Limits
-from agent.errors import NotAccepting, StorageFull, TooManyTurns
 from agent_fakes import PiecewiseAnswerer
 from agent_rig import Rig, rig, types
+from redis.asyncio import Redis
+
+from agent.accepting import Limits
+from agent.errors import NotAccepting, StorageFull, TooManyTurns
 from chassis.frames import FrameWriter
 from chassis.postgres import Pool
 from chassis.redis import connect
-from redis.asyncio import Redis
 
 
 async def stored(pool: Pool) -> int:

@@ -6,14 +6,15 @@ import asyncio
 from uuid import uuid4
 
 import pytest
-from agent.accepting import Limits
-from agent.errors import TurnUnknown
 from agent_fakes import FakeSearch, PiecewiseAnswerer
 from agent_rig import joined, rig, types, until
+from redis.asyncio import Redis
+
+from agent.accepting import Limits
+from agent.errors import TurnUnknown
 from chassis.postgres import Pool
 from contracts.frames import Error
 from contracts.turns import CancelRequested, Turn
-from redis.asyncio import Redis
 
 STOP = CancelRequested(reason="stopped")
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Generator
 
 import pytest
-from agent.answering import Plan, Usage
 from agent_fakes import FakeSearch, PiecewiseAnswerer
 from agent_rig import rig, until
-from chassis.postgres import Pool
-from chassis.settings import ServiceSettings
-from contracts.frames import Accepted
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from redis.asyncio import Redis
 
+from agent.answering import Plan, Usage
 from chassis import telemetry
+from chassis.postgres import Pool
+from chassis.settings import ServiceSettings
+from contracts.frames import Accepted
 
 pytestmark = pytest.mark.behaviour("E2")
 

@@ -13,6 +13,8 @@ from pathlib import Path
 from uuid import UUID
 
 import uvicorn
+from fastapi import FastAPI, HTTPException, Response
+
 from chassis.bus import Bus, BusUnavailable, Reject
 from chassis.bus.memory import MemoryBus
 from chassis.health import Health
@@ -29,7 +31,6 @@ from contracts.events import (
 )
 from contracts.refreshes import CorpusState, Manifest, RefreshReport, RejectedFile
 from contracts.search import RefreshState
-from fastapi import FastAPI, HTTPException, Response
 from ingestor.app import Parts, assemble
 from ingestor.index import RetrieverIndex
 from ingestor.settings import Settings

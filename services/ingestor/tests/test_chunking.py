@@ -7,10 +7,11 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from contracts.documents import Chunk
-from contracts.events import DocumentChanged
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+
+from contracts.documents import Chunk
+from contracts.events import DocumentChanged
 from ingestor.chunking import CHUNK_LENGTH, chunk_document, fingerprint
 
 

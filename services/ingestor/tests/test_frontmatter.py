@@ -5,9 +5,10 @@ from __future__ import annotations
 import datetime as dt
 
 import pytest
-from contracts.documents import Properties
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from contracts.documents import Properties
 from ingestor.chunking import chunk_document
 from ingestor.frontmatter import front_matter_of
 

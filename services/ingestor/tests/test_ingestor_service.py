@@ -11,6 +11,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from ingestor_house import FakeRetriever, eventually, retriever_of, serving, until
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+from chassis import telemetry
 from chassis.bus import open_bus
 from chassis.http import ServiceClient, open_client
 from chassis.settings import ServiceSettings
@@ -18,11 +23,6 @@ from contracts.health import Ready
 from contracts.refreshes import Files, RefreshReport, RefreshRequested
 from ingestor.app import create_app
 from ingestor.settings import Settings
-from ingestor_house import FakeRetriever, eventually, retriever_of, serving, until
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-
-from chassis import telemetry
 
 
 @asynccontextmanager

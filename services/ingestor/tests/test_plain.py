@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from contracts.documents import Chunk
 from ingestor.chunking import chunk_document
 

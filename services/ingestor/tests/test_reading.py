@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import pytest
+
 from ingestor.errors import FolderUnavailable
 from ingestor.reading import FILE_LIMIT, Reading, read
 from ingestor.scanning import Refusal, Scan, scan, shown

@@ -8,12 +8,13 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from ingestor_house import House, house, until
+
 from contracts.events import RefreshSealed
 from contracts.refreshes import RefreshReport
 from ingestor import outcomes, preparing, refreshing
 from ingestor.chunking import Cut, chunk_document
 from ingestor.errors import FolderUnavailable
-from ingestor_house import House, house, until
 
 
 @pytest.fixture

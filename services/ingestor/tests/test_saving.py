@@ -8,8 +8,9 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from contracts.events import DocumentChanged, DocumentDeleted, RefreshSealed
 from ingestor_house import House, house, until
+
+from contracts.events import DocumentChanged, DocumentDeleted, RefreshSealed
 
 
 @pytest.fixture(params=["events", "polling"])

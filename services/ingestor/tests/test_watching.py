@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
+from ingestor_house import House, house, until
+from watchfiles import Change, awatch  # pyright: ignore[reportUnknownVariableType]
+
 from ingestor import watching
 from ingestor.mounts import file_system_of, is_silent
 from ingestor.watching import Watcher
-from ingestor_house import House, house, until
-from watchfiles import Change, awatch  # pyright: ignore[reportUnknownVariableType]
 
 
 class Heard:

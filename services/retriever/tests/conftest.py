@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 
 import pytest
-from chassis.postgres import Pool, migrate, open_pool
 from pydantic import SecretStr
+from retriever_house import MIGRATIONS, Retriever, Start
+
+from chassis.postgres import Pool, migrate, open_pool
 from retriever.embedding import Embedder, ScriptedEmbedder
 from retriever.settings import Settings
 from retriever.tables import SCHEMA
-from retriever_house import MIGRATIONS, Retriever, Start
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 import pytest
+
 from chassis.sentences import sentence_spans
 from contracts.documents import chunk_id
 from contracts.search import Passage, SentenceScore

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import pytest_asyncio
+
 from retriever.embedding import LocalEmbedder, OpenAIEmbedder, PassageText, ScriptedEmbedder, pack, similarities
 from retriever.embedding.checks import checked, in_batches
 from retriever.embedding.model_files import in_folder, shipped

@@ -1,6 +1,7 @@
 """Reciprocal ranks of both legs make one list."""
 
 import pytest
+
 from retriever.fusion import K, fuse, leg_weights
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from retriever import lexical
 from retriever.lexical import LexicalChunk, LexicalIndex
 

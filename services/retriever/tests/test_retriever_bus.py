@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from functools import partial
 
 import pytest
+from retriever_house import Refresh, Retriever, Start, dump
+
 from chassis.bus import Bus, Options, open_bus
 from chassis.postgres import Pool
 from contracts.events import DocumentChanged, DocumentDeleted, RefreshFinished, RefreshSealed
@@ -15,7 +17,6 @@ from retriever.announcing import Announcements
 from retriever.embedding import PassageText, PassageVectors, ScriptedEmbedder
 from retriever.errors import EmbeddingUnavailable
 from retriever.handlers import delete_document, give_up, index_document, seal_refresh
-from retriever_house import Refresh, Retriever, Start, dump
 
 WITHIN_S = 60.0
 QUICK = Options(attempts=3, first_pause_s=0.01, lease_s=1.0)

@@ -6,11 +6,12 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 import pytest
+from retriever_house import Published, Refresh, Retriever, Start
+
 from chassis.postgres import Pool
 from contracts.events import Event
 from retriever.announcing import Announcements
 from retriever.visibility import PostgresVisibility
-from retriever_house import Published, Refresh, Retriever, Start
 
 WITHIN_S = 20.0
 

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from retriever_house import Refresh, Retriever, Start
+
 from chassis.postgres import Pool
 from contracts.refreshes import Manifest
 from retriever.embedding import Embedder, PassageText, PassageVectors, ScriptedEmbedder
@@ -18,7 +20,6 @@ from retriever.precedence import Precedence
 from retriever.reading import Corpus
 from retriever.rebuilding import Rebuild
 from retriever.settings import Settings
-from retriever_house import Refresh, Retriever, Start
 
 NOTES = {"a.md": "Apples are red.\n\nPears are green.", "b.md": "Plums are blue."}
 

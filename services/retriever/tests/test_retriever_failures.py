@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from psycopg.errors import RaiseException
+from retriever_house import Refresh, Retriever, Start, dump
+
 from chassis.postgres import Pool
 from contracts.events import DocumentRejected
-from psycopg.errors import RaiseException
 from retriever.embedding import PassageText, PassageVectors, ScriptedEmbedder
 from retriever.errors import EmbeddingUnavailable
-from retriever_house import Refresh, Retriever, Start, dump
 
 
 class Faulty(ScriptedEmbedder):

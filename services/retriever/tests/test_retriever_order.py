@@ -6,15 +6,16 @@ import asyncio
 from typing import Any
 
 import pytest
-from chassis.postgres import Pool, migrate, open_pool
-from contracts.events import Event
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import SecretStr
+from retriever_house import MIGRATIONS, Refresh, Retriever, Start, dump
+
+from chassis.postgres import Pool, migrate, open_pool
+from contracts.events import Event
 from retriever.embedding import ScriptedEmbedder
 from retriever.settings import Settings
 from retriever.tables import SCHEMA
-from retriever_house import MIGRATIONS, Refresh, Retriever, Start, dump
 
 PATHS = ("a.md", "b.md", "c/d.md")
 TEXTS = (

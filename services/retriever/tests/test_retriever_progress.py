@@ -7,10 +7,11 @@ import datetime as dt
 from collections.abc import Sequence
 
 import pytest
+from retriever_house import SAVED_AT, Refresh, Retriever, Start
+
 from contracts.refreshes import RefreshProgress
 from retriever.embedding import PassageText, PassageVectors, ScriptedEmbedder
 from retriever.visibility import PostgresVisibility
-from retriever_house import SAVED_AT, Refresh, Retriever, Start
 
 LATER = SAVED_AT + dt.timedelta(minutes=1)
 

@@ -7,9 +7,10 @@ import datetime as dt
 from typing import Any
 
 import pytest
+from retriever_house import SAVED_AT, Refresh, Retriever, Start, sha
+
 from chassis.postgres import Pool
 from contracts.documents import Properties, chunk_id
-from retriever_house import SAVED_AT, Refresh, Retriever, Start, sha
 
 LONG = "\n\n".join(f"Paragraph {number} of the valve manual." for number in range(7))
 

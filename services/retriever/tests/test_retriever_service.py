@@ -13,13 +13,14 @@ from typing import TypeVar
 
 import httpx2
 import pytest
+from retriever_house import Refresh, sha
+
 from chassis.bus import Bus, open_bus
 from contracts.events import RefreshFinished
 from contracts.health import Ready
 from contracts.refreshes import Manifest
 from contracts.search import RefreshState, SearchResult, SourceText
 from contracts.turns import Refusal
-from retriever_house import Refresh, sha
 
 WITHIN_S = 30.0
 T = TypeVar("T")

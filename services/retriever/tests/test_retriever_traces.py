@@ -10,10 +10,10 @@ import pytest
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-from retriever.settings import Settings
 from retriever_house import Refresh, Retriever
 
 from chassis import telemetry
+from retriever.settings import Settings
 
 SAVE = "00-" + "a" * 32 + "-" + "b" * 16 + "-01"
 QUESTION = "00-" + "c" * 32 + "-" + "d" * 16 + "-01"

@@ -7,6 +7,7 @@ import datetime as dt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from retriever.windows import SHORTEST_CUT, Row, choose, context_of, cut
 
 

@@ -6,10 +6,11 @@ from collections.abc import AsyncGenerator
 
 import httpx2
 import pytest
-from chassis.frames import FrameWriter
-from chassis.redis import connect
 from pydantic import SecretStr
 from voice_fakes import FakeAgent, Gateway, serving
+
+from chassis.frames import FrameWriter
+from chassis.redis import connect
 from voice_gateway.app import create_app
 from voice_gateway.settings import Settings
 

@@ -8,12 +8,13 @@ from collections.abc import AsyncGenerator
 from uuid import UUID, uuid4
 
 import pytest
+from voice_fakes import FakeAgent, answer_whole, begin_only, serving, until
+
 from chassis.frames import FrameHub
 from chassis.http import open_client
 from chassis.redis import open_redis
 from contracts.frames import AnyFrame, Delta, Done, Error
 from contracts.turns import Turn, TurnStatus
-from voice_fakes import FakeAgent, answer_whole, begin_only, serving, until
 from voice_gateway.agent import HttpAgent
 from voice_gateway.errors import AgentUnreachable, AnswerLost
 

@@ -7,18 +7,18 @@ from collections.abc import Iterator
 from uuid import uuid4
 
 import pytest
-from contracts.voice import Timeline, TimelineEvent
 from openai import AsyncOpenAI
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from test_voice_credentials import EXAMPLES, Clock
 from voice_fakes import Gateway
+
+from chassis import telemetry
+from contracts.voice import Timeline, TimelineEvent
 from voice_gateway.calls import LIFETIME_S, MAX_CALLS, Calls
 from voice_gateway.errors import CallUnknown
 from voice_gateway.settings import Settings
-
-from chassis import telemetry
 
 NOW = dt.datetime.now(dt.UTC).replace(microsecond=0)
 

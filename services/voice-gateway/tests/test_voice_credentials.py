@@ -8,9 +8,10 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from contracts.voice import ClientSecret, ClientSecretRequested
 from openai.types.realtime import ClientSecretCreateResponse
 from voice_fakes import Gateway
+
+from contracts.voice import ClientSecret, ClientSecretRequested
 from voice_gateway.credentials import Credentials, Grant
 from voice_gateway.errors import CredentialRefused, TooManyCredentials
 from voice_gateway.protocol import SessionConfig

@@ -6,11 +6,12 @@ import asyncio
 import json
 
 import pytest
-from contracts.frames import Delta, Done
 from voice_fakes import until
+from voice_session_fakes import Client, HandAgent
+
+from contracts.frames import Delta, Done
 from voice_gateway.errors import AnswerFailed
 from voice_gateway.outbox import GOING_AWAY
-from voice_session_fakes import Client, HandAgent
 
 
 async def test_an_answer_is_told_in_the_protocols_order() -> None:

@@ -7,12 +7,13 @@ import json
 from typing import Any
 
 import pytest
-from contracts.frames import AnyFrame, Delta, Done, Error
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from voice_gateway.errors import AnswerFailed
 from voice_session_fakes import WHOLE, Client, HandAgent
 from voice_wire import check
+
+from contracts.frames import AnyFrame, Delta, Done, Error
+from voice_gateway.errors import AnswerFailed
 
 KINDS = (
     "session.update",

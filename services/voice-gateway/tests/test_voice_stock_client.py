@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from contracts.turns import Refusal
 from openai import AsyncOpenAI
 from openai.resources.realtime.realtime import AsyncRealtimeConnection
 from openai.types.realtime import RealtimeServerEvent
 from voice_fakes import ANSWER, Gateway, answer_whole, begin_only, fail_midway, until
 from websockets.exceptions import InvalidStatus
+
+from contracts.turns import Refusal
 
 QUESTION = "What is the amber valve recovery code?"
 

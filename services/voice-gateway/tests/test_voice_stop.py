@@ -11,11 +11,12 @@ from collections.abc import AsyncGenerator
 
 import httpx2
 import pytest
-from contracts.frames import Done
 from test_voice_websocket import ask, bearer, hear, hear_until
 from voice_fakes import ANSWER, FakeAgent, Gateway, begin_only, free_socket, serving
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
+
+from contracts.frames import Done
 
 
 @pytest.fixture

@@ -9,11 +9,12 @@ from typing import Any, cast
 import pytest
 from pydantic import ValidationError
 from voice_fakes import Gateway, begin_only, until
-from voice_gateway.settings import Settings
 from voice_wire import check
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.typing import Origin, Subprotocol
+
+from voice_gateway.settings import Settings
 
 
 def bearer(value: str) -> dict[str, str]:

@@ -12,11 +12,12 @@ from uuid import UUID, uuid4
 
 import httpx2
 import uvicorn
+from fastapi import FastAPI, Request, Response
+
 from chassis.frames import FrameWriter
 from contracts.frames import Accepted, Delta, Done, Error, Frame, Status
 from contracts.turns import Refusal, Turn, TurnAccepted, TurnAsked
 from contracts.voice import ClientSecret
-from fastapi import FastAPI, Request, Response
 from voice_gateway.sessions import Sessions
 
 Play = Callable[["FakeAgent", UUID], Awaitable[None]]

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID, uuid4
 
+from voice_wire import check
+
 from contracts.frames import AnyFrame, Delta, Done
 from contracts.turns import TurnAccepted
 from voice_gateway.calls import Calls
@@ -17,7 +19,6 @@ from voice_gateway.errors import AnswerFailed
 from voice_gateway.protocol import SessionConfig
 from voice_gateway.session import Around, Session
 from voice_gateway.settings import Settings
-from voice_wire import check
 
 WHOLE: tuple[AnyFrame, ...] = (
     Delta(text="The code "),

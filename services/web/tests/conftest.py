@@ -7,12 +7,13 @@ from typing import Any
 
 import httpx2
 import pytest
+from pydantic import SecretStr
+from web_fakes import TOKEN, Behind, Running, serving
+
 from chassis.frames import FrameWriter
 from chassis.redis import connect
-from pydantic import SecretStr
 from web.app import create_app
 from web.settings import Settings
-from web_fakes import TOKEN, Behind, Running, serving
 
 
 @pytest.fixture

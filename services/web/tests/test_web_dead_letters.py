@@ -6,10 +6,11 @@ import asyncio
 from uuid import uuid4
 
 import pytest
+from web_fakes import Running, closed_port, until
+
 from chassis.bus import Reject, open_bus
 from contracts.corpus import DeadLetters
 from contracts.events import DocumentDeleted
-from web_fakes import Running, closed_port, until
 
 pytestmark = pytest.mark.behaviour("E1")
 

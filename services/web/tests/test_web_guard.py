@@ -7,10 +7,11 @@ from uuid import uuid4
 
 import httpx2
 import pytest
-from web.guard import Guard
 from web_fakes import TOKEN, Running
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
+
+from web.guard import Guard
 
 ASKED = {"chat_id": str(uuid4()), "question": "Who is served?"}
 

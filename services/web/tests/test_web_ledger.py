@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
+from web_fakes import TOKEN, Running, closed_port, example
+
 from chassis.settings import ServiceSettings
 from contracts.corpus import Corpus
 from contracts.refreshes import Files, Manifest
-from pydantic import SecretStr
 from web.ledger import file_rows
 from web.parts import parts_of
-from web_fakes import TOKEN, Running, closed_port, example
 
 
 async def corpus_of(web: Running) -> Corpus:

@@ -10,11 +10,12 @@ from uuid import uuid4
 
 import httpx2
 import pytest
-from contracts.frames import Accepted, Delta, Done, frame_adapter
 from pydantic import SecretStr
+from web_fakes import TRACE_ID, Running, closed_port, running, serving, stored, until
+
+from contracts.frames import Accepted, Delta, Done, frame_adapter
 from web.app import create_app
 from web.settings import Settings
-from web_fakes import TRACE_ID, Running, closed_port, running, serving, stored, until
 
 ASKED = {"chat_id": str(uuid4()), "question": "What is the amber valve recovery code?"}
 

@@ -16,15 +16,16 @@ from uuid import UUID, uuid4
 
 import httpx2
 import uvicorn
-from chassis.frames import FrameWriter
-from contracts.frames import Accepted, Delta, Done, Frame
-from contracts.turns import Turn, TurnAsked
 from fastapi import FastAPI
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp
+
+from chassis.frames import FrameWriter
+from contracts.frames import Accepted, Delta, Done, Frame
+from contracts.turns import Turn, TurnAsked
 
 EXAMPLES = Path(__file__).parents[3] / "contracts" / "examples"
 TOKEN = "the-token-of-the-command-line"

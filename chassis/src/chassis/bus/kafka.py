@@ -24,8 +24,6 @@ from urllib.parse import urlsplit
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.errors import KafkaError, TopicAlreadyExistsError
-from contracts.corpus import DeadLetter, Replayed
-from contracts.events import STREAMS, Event
 
 from chassis import conventions
 from chassis.bus.errors import BusUnavailable, LetterNotFound
@@ -35,6 +33,8 @@ from chassis.bus.port import GaveUp, Handlers, Options
 from chassis.bus.wire import DEAD, STREAM_PREFIX, Delivery, Fields, fields_of, new_id, partition_of, split
 from chassis.health import Health
 from chassis.telemetry import PRODUCER, span, traceparent_of
+from contracts.corpus import DeadLetter, Replayed
+from contracts.events import STREAMS, Event
 
 log = logging.getLogger(__name__)
 

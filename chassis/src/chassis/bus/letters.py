@@ -6,9 +6,9 @@ from datetime import datetime
 from typing import Any, cast
 
 import orjson
-from contracts.corpus import DeadLetter
 
 from chassis.bus.wire import Fields
+from contracts.corpus import DeadLetter
 
 
 def letter_of(letter: str, fields: Fields) -> DeadLetter:

@@ -9,9 +9,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-from contracts.corpus import DeadLetter, Replayed
-from contracts.events import Event
-
 from chassis import conventions
 from chassis.bus.errors import LetterNotFound
 from chassis.bus.letters import letter_of
@@ -19,6 +16,8 @@ from chassis.bus.port import GaveUp, Handlers, Options
 from chassis.bus.wire import Assembler, Delivery, Fields, delivery_of, fields_of, new_id, partition_of, split
 from chassis.bus.worker import Worker
 from chassis.telemetry import PRODUCER, span, traceparent_of
+from contracts.corpus import DeadLetter, Replayed
+from contracts.events import Event
 
 log = logging.getLogger(__name__)
 

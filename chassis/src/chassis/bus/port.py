@@ -15,10 +15,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from chassis.settings import ServiceSettings
 from contracts.corpus import DeadLetter, Replayed
 from contracts.events import Event
-
-from chassis.settings import ServiceSettings
 
 Handler = Callable[[Any], Awaitable[object]]
 """Takes an event of the type that it is registered for; must bear to be called twice with the same one."""

@@ -18,8 +18,6 @@ import secrets
 import socket
 from typing import Any, cast
 
-from contracts.corpus import DeadLetter, Replayed
-from contracts.events import Event
 from redis.asyncio import Redis
 from redis.exceptions import ResponseError
 
@@ -33,6 +31,8 @@ from chassis.bus.sending import Sender
 from chassis.bus.wire import DEAD, Fields, fields_of, new_id, partition_of, split, stream_name
 from chassis.redis import LOST, ask
 from chassis.telemetry import PRODUCER, inject, span, traceparent_of
+from contracts.corpus import DeadLetter, Replayed
+from contracts.events import Event
 
 log = logging.getLogger(__name__)
 

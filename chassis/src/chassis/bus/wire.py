@@ -19,9 +19,8 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from contracts.events import Event, type_of
-
 from chassis.bus.errors import EventTooLarge
+from contracts.events import Event, type_of
 
 STREAM_PREFIX = "talkdown"
 DEAD = "talkdown.dead"

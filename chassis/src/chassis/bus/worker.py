@@ -19,7 +19,6 @@ from collections.abc import Callable
 from pathlib import PurePath
 from typing import Any, NamedTuple, Protocol
 
-from contracts.events import Event, type_of
 from pydantic import ValidationError
 
 from chassis import conventions
@@ -28,6 +27,7 @@ from chassis.bus.port import GaveUp, Handler, Handlers, Options
 from chassis.bus.wire import Delivery
 from chassis.plain import Plain
 from chassis.telemetry import CONSUMER, fail, span
+from contracts.events import Event, type_of
 
 log = logging.getLogger(__name__)
 

@@ -29,7 +29,6 @@ from contracts.corpus import Corpus
 from contracts.frames import Accepted, AnyFrame, Delta, Done, Error, Sources, frame_adapter
 from contracts.refreshes import Manifest, RefreshReport
 from contracts.search import SearchResult, Source
-
 from embedded.data import DataFolder, Run
 from embedded.instances import Instance
 from embedded.launch import ends_with_parent

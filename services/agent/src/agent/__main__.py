@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from chassis.server import run
-from chassis.settings import load
-
 from agent.app import create_app
 from agent.settings import Settings
+from chassis.server import run
+from chassis.settings import load
 
 
 def main() -> None:

@@ -10,17 +10,17 @@ from typing import Protocol
 from uuid import UUID, uuid4
 
 import psycopg
-from chassis.postgres import Connection, Pool
-from chassis.queries import Queries
-from contracts.events import Event, TurnRequested
-from contracts.frames import Accepted, AnyFrame, Status
-from contracts.turns import TurnAccepted, TurnAsked
 from psycopg.types.json import Jsonb
 from redis.exceptions import RedisError
 
 from agent.errors import NotAccepting, StorageFull, TooManyTurns
 from agent.writing import Frames
 from chassis import telemetry
+from chassis.postgres import Connection, Pool
+from chassis.queries import Queries
+from contracts.events import Event, TurnRequested
+from contracts.frames import Accepted, AnyFrame, Status
+from contracts.turns import TurnAccepted, TurnAsked
 
 log = logging.getLogger(__name__)
 SQL = Queries.of("agent")

@@ -15,11 +15,10 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from chassis.language import Word, words
-from contracts.search import Passage
-
 from agent.answerability import Ranked
 from agent.candidates import Candidate, Question
+from chassis.language import Word, words
+from contracts.search import Passage
 
 CLOSE: Final = 0.9
 """How much of what the best sentence covers of the question one of the same note must cover too."""

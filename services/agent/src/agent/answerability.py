@@ -21,9 +21,8 @@ from functools import lru_cache
 from importlib import resources
 from typing import Any, Final, Literal
 
-from contracts.search import Leg, Passage
-
 from agent.candidates import Candidate, Features, Question
+from contracts.search import Leg, Passage
 
 Basis = Literal["near", "words"]
 

@@ -14,11 +14,10 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
+from agent.history import PastTurn
 from contracts.frames import Support
 from contracts.search import Passage, SearchResult
 from contracts.vocabulary import JsonObject
-
-from agent.history import PastTurn
 
 
 @dataclass(frozen=True)

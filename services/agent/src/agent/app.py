@@ -10,14 +10,6 @@ from importlib import resources
 from typing import TypedDict
 from uuid import uuid4
 
-from chassis.background import background
-from chassis.bus import Options, open_bus
-from chassis.frames import FrameWriter
-from chassis.http import open_client
-from chassis.postgres import migrate, open_pool
-from chassis.redis import open_redis
-from chassis.server import health_of, service
-from contracts.events import TurnRequested
 from fastapi import FastAPI
 
 from agent import control
@@ -35,6 +27,14 @@ from agent.settings import Settings
 from agent.sweeping import Sweeper
 from agent.workers import Workers
 from agent.writing import Desk
+from chassis.background import background
+from chassis.bus import Options, open_bus
+from chassis.frames import FrameWriter
+from chassis.http import open_client
+from chassis.postgres import migrate, open_pool
+from chassis.redis import open_redis
+from chassis.server import health_of, service
+from contracts.events import TurnRequested
 
 
 class State(TypedDict):

@@ -7,9 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from uuid import UUID
 
-from chassis.postgres import Connection, Pool
-from chassis.queries import Queries
-from contracts.turns import CancelRequested, Turn
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
@@ -17,6 +14,9 @@ from agent import control
 from agent.errors import Interrupted, Stopped, TurnUnknown
 from agent.ledger import read_turn
 from agent.telling import tell
+from chassis.postgres import Connection, Pool
+from chassis.queries import Queries
+from contracts.turns import CancelRequested, Turn
 
 log = logging.getLogger(__name__)
 SQL = Queries.of("agent")

@@ -23,13 +23,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
+from agent.leaning import leant_on
+from agent.questions import Kind, asked_noun, asking, holds, kind_of
 from chassis.language import words
 from chassis.rows import cells, header_above, is_header, line_around
 from chassis.sentences import sentence_spans
 from contracts.search import Passage, SearchResult, SentenceScore
-
-from agent.leaning import leant_on
-from agent.questions import Kind, asked_noun, asking, holds, kind_of
 
 BEFORE: Final = 0.6
 AFTER: Final = 0.4

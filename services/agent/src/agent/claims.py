@@ -9,15 +9,15 @@ from typing import Any, Literal
 from uuid import UUID
 
 import psycopg
+from psycopg.errors import UniqueViolation
+from psycopg.types.json import Jsonb
+
+from agent.errors import TurnFailed
 from chassis.postgres import Connection, Pool
 from chassis.queries import Queries
 from contracts.frames import Sentence
 from contracts.search import Filter, Source
 from contracts.turns import TurnStatus
-from psycopg.errors import UniqueViolation
-from psycopg.types.json import Jsonb
-
-from agent.errors import TurnFailed
 
 SQL = Queries.of("agent")
 AGAIN_S = 0.1

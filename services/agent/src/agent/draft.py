@@ -7,11 +7,10 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import Final
 
+from agent.answering import Judge
 from chassis.sentences import sentence_spans
 from contracts.frames import Sentence
 from contracts.search import Passage
-
-from agent.answering import Judge
 
 _CITATION: Final = re.compile(r"\s*\[\d{1,3}\]")
 _CITATIONS: Final = re.compile(r"\[\d{1,3}\](?:\s*\[\d{1,3}\])*")

@@ -18,13 +18,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from agent.answering import Judgement
 from chassis.language import words
 from chassis.sentences import sentence_spans
 from contracts.frames import Support
 from contracts.search import Passage
 from contracts.vocabulary import Lines
-
-from agent.answering import Judgement
 
 ENOUGH: Final = 0.6
 """The share of a sentence's words that one place must hold; names and numbers must all be there."""

@@ -16,9 +16,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from contracts.frames import Support
-from contracts.search import Passage, SearchResult
-
 from agent.ambiguity import same_name
 from agent.answerability import Ranked, answer_features, basis_of, chance, fitted, rank
 from agent.candidates import Candidate, Question, candidates_of, read_question
@@ -26,6 +23,8 @@ from agent.choosing import chosen
 from agent.evidence import lines_of
 from agent.phrasing import nothing_found, several
 from agent.quotation import quoted
+from contracts.frames import Support
+from contracts.search import Passage, SearchResult
 
 MOST_SENTENCES: Final = 2
 TOUCHED: Final = 0.5

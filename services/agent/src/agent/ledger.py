@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
+from agent.history import PastTurn, recent_turns
 from chassis.postgres import Connection, Pool
 from chassis.queries import Queries
 from contracts.frames import Sentence
 from contracts.search import Source
 from contracts.turns import Chat, Turn
-
-from agent.history import PastTurn, recent_turns
 
 SQL = Queries.of("agent")
 

@@ -14,11 +14,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from uuid import UUID, uuid4
 
-from contracts.search import Filter, SearchResult
-
 from agent.answering import Answerer, Conversation, Piece, Plan
 from agent.history import PastTurn
 from agent.searching import Search
+from contracts.search import Filter, SearchResult
 
 log = logging.getLogger(__name__)
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from chassis.rows import cells
-
 from agent.candidates import Candidate
+from chassis.rows import cells
 
 _MARK: Final = re.compile(r"^(?:\d{1,4}[.)]|[-*+•]|\[[ xX]\])\s+")
 _CITATION_LIKE: Final = re.compile(r"\[(\d{1,3})\]")

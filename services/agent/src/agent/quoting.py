@@ -6,12 +6,11 @@ import asyncio
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 
-from contracts.search import SearchResult
-
 from agent.answering import Conversation, Piece, Plan
 from agent.extractive import ExtractiveAnswer, answer
 from agent.followups import search_text
 from agent.pieces import word_groups
+from contracts.search import SearchResult
 
 
 @dataclass(frozen=True)

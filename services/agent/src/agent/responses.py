@@ -15,14 +15,13 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-from chassis.conventions import CHAT, GEN_AI_INPUT_TOKENS, GEN_AI_OPERATION, GEN_AI_OUTPUT_TOKENS, GEN_AI_REQUEST_MODEL
-from chassis.telemetry import span
-from contracts.search import SearchResult
-
 from agent import provider_errors, rounds
 from agent.answering import Conversation, Piece, Plan, Usage
 from agent.errors import ModelFailed, ModelRefused
 from agent.pieces import gathered
+from chassis.conventions import CHAT, GEN_AI_INPUT_TOKENS, GEN_AI_OPERATION, GEN_AI_OUTPUT_TOKENS, GEN_AI_REQUEST_MODEL
+from chassis.telemetry import span
+from contracts.search import SearchResult
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI

@@ -12,10 +12,10 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Final
 
-from contracts.vocabulary import JsonObject
 from pydantic import BaseModel, StringConstraints, ValidationError
 
 from agent.answering import Conversation, Plan
+from contracts.vocabulary import JsonObject
 
 TOOL_NAME: Final = "retrieve_documents"
 

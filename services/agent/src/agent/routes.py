@@ -5,6 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from uuid import UUID
 
+from fastapi import APIRouter, Request
+
+from agent.accepting import Reception
+from agent.cancelling import Canceller
+from agent.errors import TurnUnknown
+from agent.ledger import Ledger
+from agent.prefetching import Prefetches
 from contracts.turns import (
     CancelRequested,
     Chat,
@@ -15,13 +22,6 @@ from contracts.turns import (
     TurnAccepted,
     TurnAsked,
 )
-from fastapi import APIRouter, Request
-
-from agent.accepting import Reception
-from agent.cancelling import Canceller
-from agent.errors import TurnUnknown
-from agent.ledger import Ledger
-from agent.prefetching import Prefetches
 
 router = APIRouter()
 

@@ -19,15 +19,14 @@ import logging
 from dataclasses import dataclass
 from typing import Literal
 
-from chassis.telemetry import fail, span
-from contracts.events import TurnFinished
-from contracts.frames import AnyFrame, Done, Error
-
 from agent.accepting import Publishes
 from agent.claims import Answered, Claimed, Claims
 from agent.errors import DeadlinePassed, FramesLost, Interrupted, NotStored, Stopped, TurnFailed, Unforeseen
 from agent.writing import Desk, Progress, put, write_answer
 from chassis import conventions
+from chassis.telemetry import fail, span
+from contracts.events import TurnFinished
+from contracts.frames import AnyFrame, Done, Error
 
 log = logging.getLogger(__name__)
 

@@ -6,12 +6,11 @@ import asyncio
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 
-from chassis.sentences import sentence_spans
-from contracts.search import SearchResult
-
 from agent.answering import Conversation, Piece, Plan
 from agent.followups import search_text
 from agent.pieces import word_groups
+from chassis.sentences import sentence_spans
+from contracts.search import SearchResult
 
 NOTHING_FOUND = "Nothing in your notes was found for this question."
 

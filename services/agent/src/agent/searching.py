@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from agent.errors import SearchFailed
 from chassis.http import CallFailed, Refused, ServiceClient, Unreachable
 from contracts.refreshes import Manifest
 from contracts.search import Filter, SearchRequest, SearchResult
-
-from agent.errors import SearchFailed
 
 
 class Search(Protocol):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from chassis.settings import Part, ServiceSettings
 from pydantic import Field
+
+from chassis.settings import Part, ServiceSettings
 
 
 class Settings(ServiceSettings):

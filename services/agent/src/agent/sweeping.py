@@ -17,12 +17,12 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from chassis.postgres import Pool
-from chassis.queries import Queries
 from redis.asyncio import Redis
 
 from agent.errors import DeadlinePassed, WorkerLost
 from agent.telling import tell
+from chassis.postgres import Pool
+from chassis.queries import Queries
 
 log = logging.getLogger(__name__)
 SQL = Queries.of("agent")

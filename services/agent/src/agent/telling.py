@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import cast
 from uuid import UUID
 
+from redis.asyncio import Redis
+
+from agent.ledger import read_turn
 from chassis.frames import FrameWriter, is_last
 from chassis.postgres import Connection
 from chassis.queries import Queries
 from contracts.frames import Accepted, Done, Error, Frame, frames_key
 from contracts.turns import Turn
-from redis.asyncio import Redis
-
-from agent.ledger import read_turn
 
 SQL = Queries.of("agent")
 

@@ -20,10 +20,9 @@ from contextlib import asynccontextmanager
 from typing import Protocol
 from uuid import UUID
 
-from contracts.events import TurnRequested
-
 from agent.claims import CancelReason, Claimed
 from agent.errors import Interrupted, NotStored, Stopped, Stopping, TurnFailed
+from contracts.events import TurnRequested
 
 log = logging.getLogger(__name__)
 

@@ -13,9 +13,6 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 from uuid import UUID
 
-from chassis.telemetry import span
-from contracts.frames import AnyFrame, Delta, Sources, Status
-from contracts.search import Filter, Passage, SearchResult, Source
 from redis.exceptions import RedisError
 
 from agent.answering import Answerer, Conversation, Judge, Piece, Plan, Usage
@@ -27,6 +24,9 @@ from agent.prefetching import Prefetches, Prepared
 from agent.rounds import TOOL_NAME
 from agent.searching import Search
 from chassis import conventions
+from chassis.telemetry import span
+from contracts.frames import AnyFrame, Delta, Sources, Status
+from contracts.search import Filter, Passage, SearchResult, Source
 
 
 class Frames(Protocol):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from chassis.server import run
 from chassis.settings import load
-
 from ingestor.app import create_app
 from ingestor.settings import Settings
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TypedDict
 
-from chassis.refusals import Refuse
-from contracts.refreshes import Files, RefreshReport, RefreshRequested
 from fastapi import APIRouter, Request
 
+from chassis.refusals import Refuse
+from contracts.refreshes import Files, RefreshReport, RefreshRequested
 from ingestor.errors import FolderUnavailable
 from ingestor.keeping import Keeping
 from ingestor.ledger import Ledger

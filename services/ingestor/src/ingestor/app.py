@@ -6,14 +6,14 @@ from collections.abc import AsyncGenerator, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+from fastapi import FastAPI
+
 from chassis.background import background
 from chassis.bus import Bus, Handlers, Options, open_bus
 from chassis.health import Health
 from chassis.http import open_client
 from chassis.server import health_of, service
 from contracts.events import DocumentRejected, RefreshFinished
-from fastapi import FastAPI
-
 from ingestor.api import State, router
 from ingestor.index import Index, RetrieverIndex
 from ingestor.keeping import Keeping

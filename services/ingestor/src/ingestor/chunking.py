@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from contracts.documents import Chunk, Properties
-
 from ingestor.cutting import columns, cut, fits
 from ingestor.frontmatter import front_matter_of
 from ingestor.markdown import Block, Document, read_markdown

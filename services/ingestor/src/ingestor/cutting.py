@@ -8,7 +8,6 @@ from itertools import pairwise
 from typing import Final
 
 from chassis.sentences import sentence_spans
-
 from ingestor.markdown import Block, Document
 
 __all__ = ["columns", "cut", "fits", "length_of"]

@@ -7,6 +7,7 @@ import re
 from typing import Any, NamedTuple, cast
 
 import yaml
+
 from contracts.documents import Properties
 
 __all__ = ["FrontMatter", "front_matter_of"]

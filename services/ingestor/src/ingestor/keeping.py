@@ -10,7 +10,6 @@ from chassis.bus import BusError
 from chassis.health import Health
 from chassis.http import CallFailed
 from contracts.refreshes import CorpusState
-
 from ingestor.errors import FolderUnavailable
 from ingestor.refreshing import Refreshing
 

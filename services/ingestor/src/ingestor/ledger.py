@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from contracts.refreshes import Manifest, SeenFile
-
 from ingestor.reading import Reading
 from ingestor.scanning import Mark, Place, Refusal
 

@@ -13,7 +13,6 @@ from chassis.http import CallFailed
 from contracts.events import DocumentRejected, RefreshFinished
 from contracts.refreshes import RefreshReport
 from contracts.search import RefreshState
-
 from ingestor.index import Index
 from ingestor.ledger import Ledger
 

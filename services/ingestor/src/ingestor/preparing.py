@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from contracts.events import DocumentChanged
-
 from ingestor.chunking import CHUNK_LENGTH, Cut, chunk_document, fingerprint
 from ingestor.frontmatter import front_matter_of
 from ingestor.reading import FILE_LIMIT, Reading, read

@@ -19,7 +19,6 @@ from chassis.bus import Bus, BusUnavailable
 from chassis.http import CallFailed
 from contracts.documents import DocumentVersion
 from contracts.events import DocumentChanged, DocumentDeleted, Event, RefreshSealed
-
 from ingestor.index import Index
 from ingestor.ledger import Ledger, Standing
 from ingestor.preparing import Limits, Prepared, event_of, prepare

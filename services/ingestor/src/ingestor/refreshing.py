@@ -15,10 +15,9 @@ import logging
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from chassis import conventions
 from chassis.telemetry import span
 from contracts.refreshes import Manifest, RefreshReport, RejectedFile
-
-from chassis import conventions
 from ingestor.index import Index
 from ingestor.ledger import Ledger
 from ingestor.outcomes import Outcomes

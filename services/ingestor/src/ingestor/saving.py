@@ -14,10 +14,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from chassis import conventions
 from chassis.bus import BusError
 from chassis.telemetry import span
-
-from chassis import conventions
 from ingestor.errors import FolderUnavailable
 from ingestor.ledger import Ledger
 from ingestor.preparing import Limits, Prepared, bounded, prepare, read_all

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Final
 
 from contracts.vocabulary import MAX_PATH_LENGTH
-
 from ingestor.errors import FolderUnavailable
 
 __all__ = ["Mark", "Place", "Refusal", "Scan", "is_within", "scan", "shown"]

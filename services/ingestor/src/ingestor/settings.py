@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from chassis.settings import ServiceSettings
 from pydantic import Field
 
+from chassis.settings import ServiceSettings
 from ingestor.chunking import CHUNK_LENGTH
 from ingestor.reading import FILE_LIMIT
 

@@ -9,7 +9,6 @@ from typing import Protocol
 from chassis.postgres import Pool
 from contracts.events import Event, RefreshFinished
 from contracts.refreshes import RefreshReport
-
 from retriever.reports import report_of
 from retriever.tables import SQL
 

@@ -6,13 +6,13 @@ import json
 from typing import Annotated, Any, TypedDict, cast
 from uuid import UUID
 
-from chassis.refusals import Refuse
-from contracts.refreshes import Manifest
-from contracts.search import RefreshState, SearchRequest, SearchResult, SourceText
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 
+from chassis.refusals import Refuse
+from contracts.refreshes import Manifest
+from contracts.search import RefreshState, SearchRequest, SearchResult, SourceText
 from retriever.errors import UnknownDocument, UnknownRefresh
 from retriever.reading import Corpus
 from retriever.search import Search

@@ -15,13 +15,13 @@ from contextlib import asynccontextmanager, closing
 from functools import partial
 from importlib.resources import files
 
+from fastapi import FastAPI
+
 from chassis.background import background
 from chassis.bus import Bus, Options, open_bus
 from chassis.postgres import migrate, open_pool
 from chassis.server import health_of, service
 from contracts.events import DocumentChanged, DocumentDeleted, RefreshSealed
-from fastapi import FastAPI
-
 from retriever import embedders
 from retriever.announcing import Announcements
 from retriever.api import LARGEST_SEARCH_BYTES, State, router

@@ -18,7 +18,6 @@ from typing import Final
 from chassis.language import words
 from chassis.rows import header_above, is_header
 from contracts.search import Passage, QueryTerm
-
 from retriever.embedding import Embedder
 
 SENTENCES: Final = 4

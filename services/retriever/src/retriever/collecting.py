@@ -9,9 +9,9 @@ from typing import NoReturn, Protocol
 from uuid import UUID
 
 import psycopg
+
 from chassis.postgres import Pool
 from contracts.refreshes import RefreshReport
-
 from retriever import handlers
 from retriever.handlers import Visibility, show_refresh
 from retriever.settings import Settings

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Protocol
 from uuid import UUID
 
+from chassis import conventions
 from chassis.bus import Reject
 from chassis.telemetry import span
 from contracts.events import (
@@ -23,8 +24,6 @@ from contracts.events import (
     RefreshSealed,
 )
 from contracts.refreshes import RefreshReport
-
-from chassis import conventions
 from retriever.embedding import PassageText
 from retriever.errors import InvalidVectors, MalformedDocument
 from retriever.revisions import Revision, revision_of

@@ -8,7 +8,6 @@ from typing import Any
 
 from chassis.postgres import Connection
 from contracts.search import Filter
-
 from retriever.embedding.port import Vectors
 from retriever.tables import SQL, for_embedding
 from retriever.texts import clean

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import tantivy
+
 from chassis.language import all_terms, words
 
 WEIGHTS: Final = {"body": 1.0, "surroundings": 0.5, "heading": 0.5}

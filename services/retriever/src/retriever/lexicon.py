@@ -21,9 +21,9 @@ from functools import partial
 from typing import Any, NoReturn, ParamSpec, Protocol, TypeVar
 
 import psycopg
+
 from chassis.postgres import Connection, Pool
 from contracts.search import QueryTerm
-
 from retriever.closeness import query_terms
 from retriever.lexical import LexicalChunk
 from retriever.tables import SQL

@@ -9,7 +9,6 @@ from collections.abc import Awaitable, Callable
 
 from chassis.plain import Plain
 from chassis.postgres import Pool
-
 from retriever.embedding import Embedder
 from retriever.embedding.checks import checked
 from retriever.embedding.port import Vectors

@@ -9,7 +9,6 @@ from chassis.postgres import Connection
 from chassis.sentences import sentence_spans
 from contracts.documents import Run
 from contracts.search import Passage, SentenceScore
-
 from retriever.embedding import similarities
 from retriever.embedding.port import Vectors
 from retriever.fusion import Hit

@@ -8,10 +8,10 @@ from typing import Any, Protocol
 from uuid import UUID
 
 import orjson
+
 from chassis.postgres import Connection, Pool
 from contracts.refreshes import CorpusState, Manifest, RefreshProgress
 from contracts.search import RefreshState, SourceText
-
 from retriever.errors import UnknownDocument, UnknownRefresh
 from retriever.reports import report_of
 from retriever.tables import SQL

@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import psycopg
-from chassis.postgres import Pool
 
+from chassis.postgres import Pool
 from retriever.embedding import PassageText
 from retriever.errors import RetrieverError
 from retriever.tables import SQL, for_embedding

@@ -10,7 +10,6 @@ from uuid import UUID
 from chassis.language import detect
 from contracts.documents import Properties, chunk_id
 from contracts.events import DocumentChanged
-
 from retriever.embedding import PassageText
 from retriever.errors import MalformedDocument
 from retriever.texts import clean, embedded_text, hash_of

@@ -20,13 +20,13 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from psycopg.errors import UndefinedTable
+
+from chassis import conventions
 from chassis.language import detect
 from chassis.postgres import Connection, Pool
 from chassis.telemetry import content_allowed, links_to, span
 from contracts.search import Leg, SearchRequest, SearchResult
-from psycopg.errors import UndefinedTable
-
-from chassis import conventions
 from retriever.closeness import with_nearest
 from retriever.embedding.port import Embedder, Vectors
 from retriever.errors import RetrieverError

@@ -14,12 +14,12 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from uuid import UUID
 
+from psycopg.types.json import Jsonb
+
 from chassis.postgres import Connection, Pool
 from chassis.telemetry import inject
 from contracts.events import DocumentDeleted, RefreshSealed
 from contracts.refreshes import RefreshReport
-from psycopg.types.json import Jsonb
-
 from retriever.reports import report_of
 from retriever.revisions import Revision
 from retriever.tables import SQL

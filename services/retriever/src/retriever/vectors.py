@@ -6,11 +6,11 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from chassis.postgres import Pool
-from chassis.telemetry import CLIENT, span
 from psycopg.errors import ForeignKeyViolation
 
 from chassis import conventions
+from chassis.postgres import Pool
+from chassis.telemetry import CLIENT, span
 from retriever.embedding import Embedder, PassageText, PassageVectors
 from retriever.embedding.checks import checked
 from retriever.embedding.port import Vectors

@@ -19,7 +19,6 @@ from uuid import UUID
 
 from chassis.postgres import Connection, Pool
 from contracts.refreshes import RefreshReport
-
 from retriever.reports import report_of
 from retriever.tables import SQL, for_embedding
 

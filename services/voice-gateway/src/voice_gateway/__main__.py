@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from chassis.server import run
 from chassis.settings import load
-
 from voice_gateway.app import create_app
 from voice_gateway.settings import Settings
 

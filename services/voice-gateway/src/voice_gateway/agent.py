@@ -18,12 +18,12 @@ from collections.abc import AsyncGenerator, Callable, Coroutine
 from typing import Any, Protocol
 from uuid import UUID
 
+from pydantic import ValidationError
+
 from chassis.frames import FIRST_CURSOR, FrameHub, FramesLost
 from chassis.http import CallFailed, Nonsense, Refused, ServiceClient, Unreachable
 from contracts.frames import AnyFrame, Done, Error, frame_adapter
 from contracts.turns import CancelRequested, Turn, TurnAccepted, TurnAsked
-from pydantic import ValidationError
-
 from voice_gateway.errors import AgentUnreachable, AnswerFailed, AnswerLost
 
 log = logging.getLogger(__name__)

@@ -13,11 +13,11 @@ from collections.abc import Callable
 from typing import Literal
 from uuid import UUID
 
-from contracts.frames import Delta, Done, Error
-from contracts.turns import TurnAccepted
 from opentelemetry.trace import Span
 
 from chassis import conventions, telemetry
+from contracts.frames import Delta, Done, Error
+from contracts.turns import TurnAccepted
 from voice_gateway.agent import Agent
 from voice_gateway.errors import AnswerFailed, AnswerLate, GatewayStopping, VoiceError
 from voice_gateway.responses import Response

@@ -8,6 +8,9 @@ from contextlib import asynccontextmanager
 from typing import TypedDict
 from uuid import uuid4
 
+from fastapi import APIRouter, FastAPI, Request, Response, WebSocket
+
+from chassis import telemetry
 from chassis.frames import FrameHub
 from chassis.http import open_client
 from chassis.redis import open_redis
@@ -15,9 +18,6 @@ from chassis.refusals import refusal
 from chassis.server import health_of, service
 from contracts.turns import Refusal
 from contracts.voice import ClientSecret, ClientSecretRequested, Timeline
-from fastapi import APIRouter, FastAPI, Request, Response, WebSocket
-
-from chassis import telemetry
 from voice_gateway import door, protocol
 from voice_gateway.agent import HttpAgent
 from voice_gateway.calls import Calls

@@ -15,9 +15,8 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from uuid import UUID
 
-from contracts.voice import TimelineEvent
-
 from chassis import conventions, telemetry
+from contracts.voice import TimelineEvent
 from voice_gateway.errors import BadRequest, CallUnknown
 
 CALL_ID = "talkdown.call.id"

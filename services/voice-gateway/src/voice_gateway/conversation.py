@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from contracts.vocabulary import JsonObject
-
 from voice_gateway.errors import AudioNotHere, EventError
 from voice_gateway.protocol import NewItem
 

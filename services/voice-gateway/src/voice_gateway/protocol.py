@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, cast
 
-from contracts.vocabulary import JsonObject, Message
 from pydantic import Field, StringConstraints, TypeAdapter, ValidationError
 from pydantic_core import from_json
 
+from contracts.vocabulary import JsonObject, Message
 from voice_gateway.errors import AudioNotHere, EventError
 
 Id = Annotated[str, StringConstraints(min_length=1, max_length=64)]

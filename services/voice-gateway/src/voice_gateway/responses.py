@@ -18,7 +18,6 @@ from typing import Literal
 
 from contracts.turns import TurnAccepted
 from contracts.vocabulary import JsonObject
-
 from voice_gateway import protocol
 from voice_gateway.conversation import Conversation, Item, new_id
 

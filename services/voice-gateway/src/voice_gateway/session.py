@@ -9,9 +9,8 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 
-from contracts.turns import MAX_QUESTION_LENGTH
-
 from chassis import conventions, telemetry
+from contracts.turns import MAX_QUESTION_LENGTH
 from voice_gateway import protocol
 from voice_gateway.agent import Agent
 from voice_gateway.answering import Answering, Ending

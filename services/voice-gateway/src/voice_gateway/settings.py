@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from chassis.settings import ServiceSettings
-from contracts.voice import CREDENTIAL_LIFETIME_S
 from pydantic import Field, field_validator, model_validator
 from pydantic_settings import NoDecode
+
+from chassis.settings import ServiceSettings
+from contracts.voice import CREDENTIAL_LIFETIME_S
 
 
 class Settings(ServiceSettings):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from chassis.server import run
 from chassis.settings import load
-
 from web.app import create_app
 from web.settings import Settings
 

@@ -6,13 +6,13 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import TypedDict
 
+from fastapi import FastAPI
+
 from chassis.bus import Options, open_bus
 from chassis.frames import FrameHub
 from chassis.health import Health
 from chassis.redis import open_redis
 from chassis.server import health_of, service
-from fastapi import FastAPI
-
 from web import corpus, dead_letters, pages, turns, voice
 from web.behind import open_behind
 from web.guard import Guard

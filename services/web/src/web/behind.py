@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from urllib.parse import quote
 from uuid import UUID
 
+from pydantic import BaseModel, ValidationError
+from starlette.responses import Response
+
 from chassis.http import CallFailed, Refused, ServiceClient, open_client
 from contracts.health import Ready
 from contracts.refreshes import Files, Manifest, RefreshReport, RefreshRequested
 from contracts.search import SourceText
 from contracts.turns import CancelRequested, Chat, Heard, Turn, TurnAccepted, TurnAsked
-from pydantic import BaseModel, ValidationError
-from starlette.responses import Response
-
 from web.errors import NotThere, UnknownTurn
 from web.settings import Settings
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from fastapi import APIRouter, Request
+from pydantic import TypeAdapter, ValidationError
+
 from contracts.corpus import Corpus
 from contracts.refreshes import RefreshReport, RefreshRequested
 from contracts.search import SourceText
 from contracts.vocabulary import DocumentPath
-from fastapi import APIRouter, Request
-from pydantic import TypeAdapter, ValidationError
-
 from web.bodies import takes
 from web.errors import BadRequest
 from web.state import the

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from chassis.bus import BusUnavailable, LetterNotFound
-from contracts.corpus import DeadLetters, Replayed
 from fastapi import APIRouter, Request
 from redis.exceptions import RedisError
 
+from chassis.bus import BusUnavailable, LetterNotFound
+from contracts.corpus import DeadLetters, Replayed
 from web.errors import BusGone, UnknownLetter
 from web.state import the
 

@@ -12,8 +12,9 @@ import hmac
 import re
 from collections.abc import Iterable
 
-from chassis.refusals import refuse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from chassis.refusals import refuse
 
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
 HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^\[\]:@/\\,\s]+)(?::[0-9]{1,5})?")

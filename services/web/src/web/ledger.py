@@ -10,7 +10,6 @@ from chassis.http import CallFailed
 from contracts.corpus import Corpus, CorpusFile, ServiceState
 from contracts.documents import ManifestEntry
 from contracts.refreshes import Files, Manifest, SeenFile
-
 from web.behind import Behind, Service
 from web.errors import NotThere
 from web.parts import Parts

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from chassis.health import Health, Probe
 from contracts.refreshes import CorpusState
-
 from web.behind import Behind, Service
 from web.errors import NotThere
 

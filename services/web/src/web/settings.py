@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from chassis.settings import ServiceSettings
 from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import NoDecode
+
+from chassis.settings import ServiceSettings
 
 
 class Settings(ServiceSettings):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import cast
 
-from chassis.bus import Bus
 from redis.asyncio import Redis
 from starlette.requests import HTTPConnection
 
+from chassis.bus import Bus
 from web.behind import Behind
 from web.ledger import Ledger
 from web.streams import FrameSource

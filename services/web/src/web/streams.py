@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from typing import Protocol
 from uuid import UUID
 
-from chassis.frames import FIRST_CURSOR, Frames, FramesLost, is_last, line
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from chassis.frames import FIRST_CURSOR, Frames, FramesLost, is_last, line
 from web.replay import STOPPING, error_line
 from web.watch import Watch
 

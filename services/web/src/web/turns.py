@@ -6,15 +6,15 @@ import re
 from typing import TypeVar, cast
 from uuid import UUID
 
-from chassis.frames import FIRST_CURSOR, is_last, line
-from contracts.frames import frames_key
-from contracts.turns import ENDED, MAX_QUESTION_LENGTH, CancelRequested, Chat, Heard, TurnAsked
 from fastapi import APIRouter, Request
 from pydantic import ValidationError
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 from starlette.responses import Response
 
+from chassis.frames import FIRST_CURSOR, is_last, line
+from contracts.frames import frames_key
+from contracts.turns import ENDED, MAX_QUESTION_LENGTH, CancelRequested, Chat, Heard, TurnAsked
 from web.bodies import NDJSON, takes
 from web.errors import BadRequest
 from web.replay import stored_lines

@@ -12,10 +12,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit, urlunsplit
 
-from chassis.telemetry import inject
 from fastapi import APIRouter, HTTPException, Request, WebSocket, WebSocketDisconnect
 from starlette.responses import Response
 
+from chassis.telemetry import inject
 from web.state import the
 
 if TYPE_CHECKING:

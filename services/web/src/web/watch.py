@@ -18,7 +18,6 @@ from typing import Protocol
 from uuid import UUID
 
 from contracts.turns import ENDED, Turn
-
 from web.errors import NotThere, UnknownTurn
 from web.replay import LOST, OVERDUE, UNWATCHED, error_line, stored_lines
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from chassis.sentences import sentence_spans
 from numpy.typing import NDArray
+
+from chassis.sentences import sentence_spans
 
 Vectors = NDArray[np.float32]
 

@@ -12,11 +12,11 @@ import contextlib
 import json
 import logging
 
-from chassis.refusals import refusal
 from fastapi import WebSocket, WebSocketDisconnect
 from starlette.websockets import WebSocketState
 
 from chassis import telemetry
+from chassis.refusals import refusal
 from voice_gateway import door, protocol
 from voice_gateway.conversation import new_id
 from voice_gateway.credentials import Credentials, Grant
