@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import Any, Final, TypeVar, cast
 
 import numpy as np
-import onnxruntime
 from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
 from retriever.embedding.checks import checked, in_batches
 from retriever.embedding.model_files import ModelFiles, in_folder, shipped
 from retriever.embedding.port import PassageText, PassageVectors, Vectors, pack
+from retriever.embedding.runtime import onnxruntime
 from retriever.errors import EmbeddingUnavailable
 
 _BATCH: Final = 4
