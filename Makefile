@@ -7,6 +7,7 @@ BIN := $(VENV)/bin
 UV := UV_PYTHON_DOWNLOADS=never VIRTUAL_ENV=$(VENV) $(BIN)/uv
 OURS := contracts chassis services/ingestor services/retriever services/agent services/voice-gateway services/web deploy/embedded
 FOLDER ?= handbook
+export FOLDER
 
 .PHONY: help setup setup-dev browser up test check sizes bench lock contracts format clean
 
@@ -26,7 +27,7 @@ $(VENV)/.ready: $(VENV)/uv requirements.lock $(addsuffix /pyproject.toml,$(OURS)
 	$(UV) pip install --quiet --no-deps --no-build-isolation $(addprefix -e ,$(OURS))
 	@touch $@
 
-setup-dev: $(VENV)/.ready-dev
+setup-dev: $(VENV)/.ready-dev ## Beside that, what the tests and checks need
 
 $(VENV)/.ready-dev: $(VENV)/.ready requirements-dev.lock
 	$(UV) pip install --quiet --require-hashes --no-deps -r requirements-dev.lock
@@ -68,7 +69,7 @@ bench: setup-dev ## Measure what the README's figures come from
 	@for script in bench/*/run.py; do echo "· $$script"; $(BIN)/python $$script || exit $$?; done
 
 up: setup ## Run the product on handbook/ (or FOLDER=...), page on http://localhost:3000
-	$(BIN)/talkdown up $(FOLDER)
+	@$(BIN)/talkdown up "$${FOLDER/#\~/$$HOME}"
 
 COMPILE := $(UV) pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock"
 NO_EMIT := $(addprefix --no-emit-package ,talkdown talkdown-contracts talkdown-chassis talkdown-ingestor talkdown-retriever talkdown-agent talkdown-voice-gateway talkdown-web)

@@ -11,7 +11,7 @@ from embedded.data import DataFolder, Run, running_instances
 from embedded.errors import DataUnusable, FolderUnusable, NoInstance
 from embedded.folder import checked_folder, first_markdown
 from embedded.instances import find
-from embedded.welcome import example_question
+from embedded.welcome import command
 
 
 @pytest.fixture(autouse=True)
@@ -66,9 +66,22 @@ def test_the_watched_folder_may_be_a_symlink(tmp_path: Path) -> None:
 def test_the_first_markdown_is_found_at_any_depth(tmp_path: Path) -> None:
     assert first_markdown(tmp_path) is None
     (tmp_path / "a" / "b").mkdir(parents=True)
-    (tmp_path / "a" / "b" / "NOTE.MD").write_text("# Title\n\n## Pumps and valves ##\n")
+    (tmp_path / "a" / "b" / "NOTE.MD").write_text("# Title\n")
     assert first_markdown(tmp_path) == tmp_path / "a" / "b" / "NOTE.MD"
-    assert example_question(tmp_path) == "What do my notes say about Pumps and valves?"
+
+
+def test_the_command_is_named_so_that_it_can_be_typed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    own = tmp_path / "my notes" / "bin" / "talkdown"
+    own.parent.mkdir(parents=True)
+    own.write_text("#!/bin/sh\n")
+    own.chmod(0o755)
+    monkeypatch.setattr("sys.argv", [str(own)])
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    assert command() == "'my notes/bin/talkdown'"
+    monkeypatch.chdir(own.parent / "..")
+    monkeypatch.setenv("PATH", str(own.parent))
+    assert command() == "talkdown"
 
 
 def test_each_watched_folder_has_a_data_folder_of_its_own_outside_it(tmp_path: Path, home: Path) -> None:

@@ -117,7 +117,7 @@ async def _run(plan: Plan, screen: Screen, began: float) -> None:
             waiting.cancel()
             run = replace(run, ready=True)
             changed()
-            say_welcome(screen, run, plan.folder, time.monotonic() - began)
+            say_welcome(screen, run, time.monotonic() - began)
             indexing.add_done_callback(lambda done: say_indexed(screen, done))
             await supervisor.forever()
     except asyncio.CancelledError:

@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-import re
+import os
 import shlex
+import shutil
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from embedded.children import Child
 from embedded.data import Run
-from embedded.folder import first_markdown
-from embedded.harmless import harmless
 from embedded.indexing import Indexing
 from embedded.screen import Screen
 from embedded.services import Places, health
 
 PATIENCE_S = 15.0
-HEADING = re.compile(r"^#{1,6}\s+(.+?)\s*#*$", re.MULTILINE)
-READ_CHARACTERS = 20_000
 
 
-def say_welcome(screen: Screen, run: Run, folder: Path, seconds: float) -> None:
+def say_welcome(screen: Screen, run: Run, seconds: float) -> None:
     """Where the page is, and what to try."""
     screen.say()
     screen.say(f"Talkdown is ready after {seconds:.1f} s: {screen.strong(run.url)}")
-    screen.say(f"  Ask here    talkdown ask {shlex.quote(harmless(example_question(folder)))}")
+    screen.say(f"  Ask         there, or in another terminal: {command()} ask 'your question'")
     screen.say(f"  Traces      {run.traces}/")
     screen.say("  Stop        Ctrl-C")
 
@@ -38,7 +36,7 @@ def say_indexed(screen: Screen, done: asyncio.Task[Indexing]) -> None:
     if result.state == "failed":
         screen.say(f"The last refresh failed, and the corpus is as it was before: {result.reason or 'see the logs'}")
     else:
-        screen.say(f"All {result.documents} documents are indexed.")
+        screen.say(f"Everything is indexed: {result.documents} document{'' if result.documents == 1 else 's'}.")
 
 
 async def say_waiting(services: Sequence[Child], places: Places, screen: Screen) -> None:
@@ -63,16 +61,9 @@ async def _waits(child: Child, places: Places) -> str:
     return f"The {child.name} is {child.state}. {child.detail or ''}".strip()
 
 
-def example_question(folder: Path) -> str:
-    """A question that the folder can answer: about the first heading below a title, or the first title there is."""
-    first = first_markdown(folder)
-    headings = HEADING.findall(_beginning(first)) if first else []
-    return f"What do my notes say about {headings[min(1, len(headings) - 1)]}?" if headings else "What is in my notes?"
-
-
-def _beginning(file: Path) -> str:
-    try:
-        with file.open(encoding="utf-8", errors="replace") as opened:
-            return opened.read(READ_CHARACTERS)
-    except OSError:
-        return ""
+def command() -> str:
+    """How the command is called from the person's shell: by its name, or by its path where the name is not found."""
+    found, own = shutil.which("talkdown"), Path(sys.argv[0])
+    if (found and Path(found).resolve() == own.resolve()) or own.name != "talkdown":
+        return "talkdown"
+    return shlex.quote(os.path.relpath(own)) if own.is_relative_to(Path.cwd()) else shlex.quote(str(own))
