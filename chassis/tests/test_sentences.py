@@ -69,6 +69,36 @@ def test_sentences_of_other_languages_and_scripts_end_at_their_own_stops(text: s
     assert sentences(text) == expected
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Tobias (ext. 4417), deputy Ines (ext. 4421).",
+        "Ring ext. 4417 or tel. +43 1 234, approx. 5 times.",
+        "See no. 7 and Nr. 8 in the Linzer Str. 12 bzw. ca. 3 m further, z. B. am Tor.",
+        "The key (ask Ines. She has it.) hangs in the hall.",
+        "Close it (see Fig. 3, p. 7. Then wait) at night.",
+    ],
+)
+def test_no_sentence_ends_at_an_abbreviation_before_a_number_nor_in_a_short_bracket(text: str) -> None:
+    assert sentences(f"{text} Then rest.") == [text, "Then rest."]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("It failed :( badly. Try again (soon).", ["It failed :( badly.", "Try again (soon)."]),
+        ("He left (at last.) She stayed.", ["He left (at last.)", "She stayed."]),
+        (f"A (one. Two {'x' * 90}) b.", ["A (one.", f"Two {'x' * 90}) b."]),
+        ("A (one. Two\nthree) b.", ["A (one.", "Two\nthree) b."]),
+        ("a) One. Then b) Two.", ["a) One.", "Then b) Two."]),
+    ],
+)
+def test_a_bracket_that_does_not_close_soon_on_its_line_holds_no_sentence_together(
+    text: str, expected: list[str]
+) -> None:
+    assert sentences(text) == expected
+
+
 def test_items_headings_rows_and_lines_of_code_are_sentences_and_a_wrapped_line_is_not() -> None:
     text = (
         "# Visitors\nThe guest wifi\npassword is plum-29.\n- first item\n- second,\n  wrapped\n1. one\n2. two\n\n"

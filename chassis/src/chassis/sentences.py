@@ -59,6 +59,10 @@ _COMMON_STARTS: Final = _words(
     "vor als wenn aber und oder so dort hier dies diese dieser dieses le la les un une il elle ils el los las una "
     "en al por para pero y o como cuando lo gli nel nella"
 )
+# These end nothing when a number follows them.
+_BEFORE_NUMBERS: Final = _words("ext extn tel fax apt rm durchw zi whg hsnr inkl incl excl exkl zzgl min max")
+_LONGEST_BRACKET: Final = 80
+"""In code points: a round bracket that closes within it, on its line, is part of the sentence around it."""
 _MONTHS_AND_ORDINALS: Final = _words(
     "januar jänner februar feber märz april mai juni juli august september oktober november dezember jahrhundert "
     "jahrhunderts jahrtausend auflage platz mal klasse kapitel tag woche monat jahr stock rang lebensjahr jh jhd "
@@ -113,7 +117,7 @@ def _split(text: str, first: int, last: int) -> Iterator[tuple[int, int]]:
     marker = _MARKER.match(text, first, last)
     start = first
     for end in _ENDS.finditer(text, marker.end() if marker else first, last):
-        if _is_end(text, first, last, end):
+        if _is_end(text, first, last, end) and not _in_bracket(text, first, last, end.end()):
             yield from _trim(text, start, end.end())
             start = end.end()
     yield from _trim(text, start, last)
@@ -149,6 +153,8 @@ def _is_end(text: str, first: int, last: int, stop: re.Match[str]) -> bool:
     word = before[0].lower() if before else ""
     word_after = _WORD_AFTER.match(text, after, last)
     next_word = word_after[0].lower() if word_after else ""
+    if word in _BEFORE_NUMBERS and (following.isdigit() or following in "+#"):
+        return False
     if word in _TITLES:
         # "No." and "p." end a sentence when it is the answer and not the number that follows.
         return (
@@ -167,3 +173,23 @@ def _is_end(text: str, first: int, last: int, stop: re.Match[str]) -> bool:
     if word.isdigit() and len(word) <= 2:
         return next_word not in _MONTHS_AND_ORDINALS
     return True
+
+
+def _in_bracket(text: str, first: int, last: int, place: int) -> bool:
+    """Say whether a place lies in a round bracket that opens and closes on its line, not far from each other."""
+    opened = _unmatched(text, range(place - 1, max(first, place - _LONGEST_BRACKET) - 1, -1), "()")
+    if opened is None:
+        return False
+    return _unmatched(text, range(place, min(last, opened + _LONGEST_BRACKET)), ")(") is not None
+
+
+def _unmatched(text: str, places: range, pair: str) -> int | None:
+    """Find the first bracket, on the same line, that nothing passed on the way there belongs to."""
+    sought, other = pair
+    depth = 0
+    for place in places:
+        mark = text[place]
+        if mark == "\n" or (mark == sought and depth == 0):
+            return place if mark == sought else None
+        depth += (mark == other) - (mark == sought)
+    return None
