@@ -6,6 +6,9 @@ import pytest
 from agent_fakes import found, passage
 
 from agent.answering import Conversation
+from agent.draft import Draft
+from agent.evidence import judge
+from agent.extractive import answer
 from agent.history import PastTurn
 from agent.quoting import Extractive
 from agent.scripted import NOTHING_FOUND, Scripted
@@ -70,3 +73,43 @@ async def test_a_scripted_answer_is_the_first_sentence_of_each_of_the_first_sour
     nothing = [piece async for piece in scripted.write(conversation, plan, found())]
     assert "".join(piece.text for piece in nothing) == NOTHING_FOUND
     assert nothing[-1].abstained is True
+
+
+NOTE = (
+    "To renew the certificate:\n\nsystemctl stop web\ncertbot renew --force. Then wait\nsystemctl start web\n\n"
+    "The key hangs in the shed. Take with you:\n\nthe amber lamp, size no. 4 approx.\n\n1. the purple rope\n\n"
+    "2. Paint the gate: twice. Let it dry for 3 days\n\n"
+    "Tobias (ext. 4417), deputy Ines (ext. 4421). The phone list ends with this:"
+)
+
+
+@pytest.mark.behaviour("T9")
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How do I renew the certificate?",
+        "What does certbot renew?",
+        "What is the extension of Ines?",
+        "Which size is the amber lamp?",
+        "What should I take with me?",
+        "Where is the purple rope?",
+        "How often do I paint the gate?",
+        "With what does the phone list end?",
+        "Where does the key hang?",
+        "Who painted the ceiling of the chapel?",
+    ],
+)
+async def test_the_sentences_of_an_answer_of_quotes_are_its_quotes_and_all_have_their_source(question: str) -> None:
+    notes = found(passage(NOTE), passage("The lamp of the shed is amber: it hangs there.", ordinal=1, line=40))
+    answerer, conversation = Extractive(), Conversation(question)
+    draft, said = Draft(notes.passages, judge), answer(question, notes)
+    async for piece in answerer.write(conversation, await answerer.plan(conversation), notes):
+        draft.add(piece.text, piece.quoted)
+    draft.finish()
+    assert draft.text == said.text
+    if not said.abstained:
+        assert [sentence.span for sentence in draft.sentences] == [quote.cited_span for quote in said.quotes]
+        assert [sentence.support for sentence in draft.sentences] == [(quote.support,) for quote in said.quotes]
+        assert {sentence.verdict for sentence in draft.sentences} == {"supported"}
+    else:
+        assert draft.sentences

@@ -51,10 +51,22 @@ class Plan:
 
 
 @dataclass(frozen=True)
+class Quoted:
+    """A sentence taken from a source as it stands: its span in the answer, citation included, and its lines."""
+
+    span: tuple[int, int]
+    support: Support
+
+
+@dataclass(frozen=True)
 class Piece:
-    """The next part of an answer's text; ``usage`` and ``abstained`` come with the last one."""
+    """The next part of an answer's text; ``usage`` and ``abstained`` come with the last one.
+
+    An answer of quotes says with every piece which of them it completes, be it none; then nothing is left to judge.
+    """
 
     text: str = ""
+    quoted: tuple[Quoted, ...] | None = None
     abstained: bool | None = None
     usage: Usage | None = None
 

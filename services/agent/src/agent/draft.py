@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import Final
 
-from agent.answering import Judge
+from agent.answering import Judge, Judgement, Quoted
 from chassis.sentences import sentence_spans
 from contracts.frames import Sentence
 from contracts.search import Passage
@@ -36,17 +36,24 @@ class Draft:
         self._passages = passages
         self._judge = judge
         self._end = 0
+        self._of_quotes = False
 
-    def add(self, text: str) -> list[Sentence]:
-        """Append text, and give the sentences that are complete by it."""
+    def add(self, text: str, quoted: Sequence[Quoted] | None = None) -> list[Sentence]:
+        """Append text, and give the sentences that are complete by it: those that it quotes, if it is one of quotes.
+
+        A quote rests on the lines that it was taken from, so it is neither cut nor judged again.
+        """
         self.text += text
+        if quoted is not None:
+            self._of_quotes = True
+            return [self._complete(quote.span, Judgement("supported", (quote.support,))) for quote in quoted]
         if _MAY_END.search(self.text, self._end) is None:
             return []
         return [self._judged(start, end) for start, end in takewhile(self._is_complete, self._spans())]
 
     def finish(self) -> list[Sentence]:
         """Give the sentences that only the end of the answer completes."""
-        return [self._judged(start, end) for start, end in self._spans()]
+        return [] if self._of_quotes else [self._judged(start, end) for start, end in self._spans()]
 
     def _spans(self) -> Iterator[tuple[int, int]]:
         """The sentences after the last complete one, each with the citations that follow it."""
@@ -79,10 +86,10 @@ class Draft:
         return _NEXT_WORD.match(self.text, end) is not None
 
     def _judged(self, start: int, end: int) -> Sentence:
-        judgement = self._judge(without_citations(self.text[start:end]), self._passages)
-        sentence = Sentence(
-            index=len(self.sentences), span=(start, end), support=judgement.support, verdict=judgement.verdict
-        )
+        return self._complete((start, end), self._judge(without_citations(self.text[start:end]), self._passages))
+
+    def _complete(self, span: tuple[int, int], judgement: Judgement) -> Sentence:
+        sentence = Sentence(index=len(self.sentences), span=span, support=judgement.support, verdict=judgement.verdict)
         self.sentences.append(sentence)
-        self._end = end
+        self._end = span[1]
         return sentence

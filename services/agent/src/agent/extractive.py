@@ -40,6 +40,16 @@ class Quote:
     place: int
     """The 1-based place of its source."""
 
+    @property
+    def citation(self) -> str:
+        """What follows the quote in the answer."""
+        return f" [{self.place}]"
+
+    @property
+    def cited_span(self) -> tuple[int, int]:
+        """The span with the citation in it."""
+        return (self.span[0], self.span[1] + len(self.citation))
+
 
 @dataclass(frozen=True)
 class ExtractiveAnswer:
@@ -101,7 +111,7 @@ def _quoting(
         text += sentence
         support = Support(source_id=passage.id, lines=lines_of(passage, candidate.span))
         quotes.append(Quote((start, len(text)), support, candidate.passage + 1))
-        text += f" [{candidate.passage + 1}]"
+        text += quotes[-1].citation
     return ExtractiveAnswer(text, tuple(quotes), False, confidence)
 
 

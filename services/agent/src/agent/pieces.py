@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncGenerator, Iterator
+from itertools import chain
 from typing import Final
 
 from agent.answering import Piece
@@ -68,7 +69,9 @@ async def gathered(pieces: AsyncGenerator[Piece], interval_s: float) -> AsyncGen
 def _joined(pieces: tuple[Piece, ...]) -> Piece:
     usages = [piece.usage for piece in pieces if piece.usage is not None]
     verdicts = [piece.abstained for piece in pieces if piece.abstained is not None]
+    quoted = [piece.quoted for piece in pieces if piece.quoted is not None]
     return Piece(
+        quoted=tuple(chain.from_iterable(quoted)) if quoted else None,
         text="".join(piece.text for piece in pieces),
         abstained=verdicts[-1] if verdicts else None,
         usage=usages[-1] if usages else None,

@@ -99,7 +99,7 @@ async def write_answer(progress: Progress, desk: Desk) -> None:
             progress.count(piece.usage)
             progress.abstained = piece.abstained if piece.abstained is not None else progress.abstained
             if piece.text:
-                await put(desk.frames, turn.turn_id, Delta(text=piece.text), *draft.add(piece.text))
+                await put(desk.frames, turn.turn_id, Delta(text=piece.text), *draft.add(piece.text, piece.quoted))
                 if progress.first_delta_ms is None:
                     progress.first_delta_ms = progress.since_asked_ms()
     if not draft.text.strip():
