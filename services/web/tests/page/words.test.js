@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { eventOf, mayReturn, subprotocols } from "../../src/web/page/events.js";
 import { lightOf } from "../../src/web/page/source.js";
-import { ago, corpusLine, modeLine, presence, reported } from "../../src/web/page/words.js";
+import { ago, answersLine, corpusLine, modeLine, passagesLine, presence, reported, searchLine, startLine, welcomeLine } from "../../src/web/page/words.js";
 
 const example = (name) =>
   JSON.parse(readFileSync(new URL(`../../../../contracts/examples/${name}.json`, import.meta.url), "utf8"));
@@ -28,6 +28,34 @@ test("the corpus of the contract has one line, and says what leaves the machine"
   assert.match(modeLine({ ...corpus, leaves: [{ what: "documents", to: null }] }), /nothing leaves this machine/);
   const live = { ...corpus, mode: "live", leaves: [{ what: "documents", to: "api.x" }, { what: "questions", to: "api.x" }] };
   assert.equal(modeLine(live), "live · notes and questions go to api.x");
+});
+
+test("how it searches and answers is told without the names of settings", () => {
+  const corpus = example("web.corpus");
+  assert.equal(searchLine(corpus), "by meaning and words, on this machine");
+  assert.equal(answersLine(corpus), "quoted sentences");
+  const live = { ...corpus, embeddings: "openai", answers: "responses", leaves: [{ what: "documents", to: "api.x" }] };
+  assert.equal(searchLine(live), "by meaning and words, with api.x");
+  assert.equal(answersLine(live), "written by api.x");
+  assert.equal(answersLine({ ...live, answers: "chat" }), "written by api.x");
+  assert.equal(answersLine({ ...corpus, answers: "tomorrow" }), "tomorrow");
+});
+
+test("passages that were looked at are not said to be behind the answer", () => {
+  assert.equal(passagesLine(2, 7), "2 of 7 passages looked at are cited");
+  assert.equal(passagesLine(1, 7), "1 of 7 passages looked at is cited");
+  assert.equal(passagesLine(0, 7), "7 passages looked at, none cited");
+  assert.equal(passagesLine(1, 1), "The passage looked at is cited");
+  assert.equal(passagesLine(3, 3), "All 3 passages looked at are cited");
+  assert.equal(passagesLine(null, 7), "7 passages looked at");
+});
+
+test("a page without a voice promises no call", () => {
+  assert.match(welcomeLine("simulated"), /typed for now/);
+  assert.doesNotMatch(welcomeLine("simulated"), /call/);
+  assert.match(welcomeLine("openai"), /open a call/);
+  assert.match(startLine("simulated"), /^Start: try the microphone/);
+  assert.match(startLine("openai"), /^Start: open a call/);
 });
 
 test("what goes on has words, the connection's after the answer's", () => {

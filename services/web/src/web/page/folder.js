@@ -1,7 +1,18 @@
 // The folder panel: every file and what became of it, how fresh it is, what leaves the machine, what was given up.
 
 import { byId, fill, h } from "./dom.js";
-import { ago, corpusLine, counted, folderName, leaving, modeLine, reported, sized } from "./words.js";
+import {
+  ago,
+  answersLine,
+  corpusLine,
+  counted,
+  folderName,
+  leaving,
+  modeLine,
+  reported,
+  searchLine,
+  sized,
+} from "./words.js";
 
 /** @import { Corpus, CorpusFile, DeadLetter, RefreshReport } from "./wire" */
 
@@ -87,8 +98,8 @@ export class FolderPanel {
     const facts = [
       ["Notes", `${counted(corpus.documents, "note")}, ${counted(corpus.chunks, "passage")}`],
       ["Watching", corpus.watching === "events" ? "each save is seen at once" : "by looking again and again"],
-      ["Search", corpus.embeddings],
-      ["Answers", corpus.answers],
+      ["Search", searchLine(corpus)],
+      ["Answers", answersLine(corpus)],
     ];
     if (report) facts.splice(1, 0, ["Last change", ago(report.finished_at, Date.now())]);
     if (report?.status === "failed") facts.push(["Last refresh", reported(report)]);

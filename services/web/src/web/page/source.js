@@ -50,8 +50,10 @@ export class SourcePanel {
   /** @param {Wanted} wanted */
   async show(wanted) {
     const asked = (this.#asked += 1);
-    fill(byId("source-title"), wanted.path.split("/").at(-1));
+    const name = wanted.path.split("/").at(-1);
+    fill(byId("source-title"), name);
     fill(byId("source-where"), wanted.path);
+    byId("source-where").hidden = wanted.path === name;
     this.#note("Opening…");
     fill(byId("source-text"));
     try {

@@ -14,6 +14,20 @@ export function counted(count, one, many = `${one}s`) {
   return `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
 }
 
+/**
+ * What became of the passages that were looked at for an answer.
+ * @param {number | null} cited how many of them the answer cites; null while it is written
+ * @param {number} total at least 1
+ */
+export function passagesLine(cited, total) {
+  const looked = `${counted(total, "passage")} looked at`;
+  if (cited === null) return looked;
+  if (cited === 0) return `${looked}, none cited`;
+  if (total === 1) return "The passage looked at is cited";
+  if (cited === total) return `${total === 2 ? "Both" : `All ${total}`} passages looked at are cited`;
+  return `${cited} of ${total} passages looked at ${cited === 1 ? "is" : "are"} cited`;
+}
+
 /** @param {Lines} lines */
 export function linesOf([first, last]) {
   return first === last ? `line ${first}` : `lines ${first}–${last}`;
@@ -74,11 +88,71 @@ export function corpusLine(corpus) {
   return `${notes}${corpus.rejected ? `, ${corpus.rejected} rejected` : ""} · current`;
 }
 
+/**
+ * How questions are asked here, for who has asked none yet.
+ * @param {string} voice that the corpus names
+ */
+export function welcomeLine(voice) {
+  return voice === "simulated"
+    ? "Type a question: there is no voice here yet, so questions are typed for now."
+    : "Type a question, or press Start to open a call.";
+}
+
+/**
+ * What Start does here.
+ * @param {string} voice that the corpus names
+ */
+export function startLine(voice) {
+  return voice === "simulated"
+    ? "Start: try the microphone and open a fresh chat"
+    : "Start: open a call, in a fresh chat";
+}
+
 const LEAVING = { documents: "Notes", questions: "Questions", voice: "Voice" };
 
 /** @param {Corpus["leaves"][number]} one */
 export function leaving(one) {
   return `${LEAVING[one.what]}: ${one.to === null ? "stay here" : `go to ${one.to}`}`;
+}
+
+/** @param {Corpus} corpus */
+function providerOf(corpus) {
+  return corpus.leaves.find((one) => one.what === "documents")?.to ?? "the provider";
+}
+
+/**
+ * How passages are found.
+ * @param {Corpus} corpus
+ */
+export function searchLine(corpus) {
+  switch (corpus.embeddings) {
+    case "local":
+      return "by meaning and words, on this machine";
+    case "openai":
+      return `by meaning and words, with ${providerOf(corpus)}`;
+    case "scripted":
+      return "scripted, for tests";
+    default:
+      return corpus.embeddings;
+  }
+}
+
+/**
+ * How answers are made.
+ * @param {Corpus} corpus
+ */
+export function answersLine(corpus) {
+  switch (corpus.answers) {
+    case "extractive":
+      return "quoted sentences";
+    case "responses":
+    case "chat":
+      return `written by ${providerOf(corpus)}`;
+    case "scripted":
+      return "scripted, for tests";
+    default:
+      return corpus.answers;
+  }
 }
 
 /** @param {Corpus} corpus */
