@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -125,6 +126,54 @@ def test_each_failure_of_the_microphone_says_what_to_do(opens: Opens, name: str,
     expect(window.page.get_by_role("button", name="Start")).to_be_visible()
     turn = window.answered(CODE)
     expect(turn.locator(".answer")).to_contain_text("ORCHID-47")
+
+
+@pytest.mark.behaviour("V1", "V12")
+def test_a_call_that_does_not_come_about_leaves_the_conversation_as_it_was(opens: Opens) -> None:
+    window = opens(script=REFUSING % ("no", "NotAllowedError"))
+    window.answered(CODE)
+    window.page.get_by_role("button", name="Start").click()
+    expect(window.page.locator("#presence-words")).to_contain_text("was refused")
+    expect(window.page.locator(".turn .answer")).to_contain_text("ORCHID-47")
+    window.page.reload()
+    expect(window.page.locator(".turn .answer")).to_contain_text("ORCHID-47")
+
+
+@pytest.mark.behaviour("V1")
+def test_a_call_given_up_while_it_opens_leaves_the_conversation_and_the_question(opens: Opens) -> None:
+    window = opens(script="navigator.mediaDevices.getUserMedia = () => new Promise(() => undefined);")
+    window.answered(CODE)
+    window.page.get_by_role("button", name="Start").click()
+    expect(window.page.locator("#presence-words")).to_have_text("Asking for the microphone…")
+    window.ask("When is the glasshouse open to visitors?")
+    expect(window.page.get_by_role("alert")).to_contain_text("press Stop")
+    window.page.get_by_role("button", name="Stop", exact=True).click()
+    expect(window.page.locator("#presence-words")).to_have_text("Ready.")
+    expect(window.page.locator(".turn")).to_have_count(1)
+    window.page.get_by_role("button", name="Ask", exact=True).click()
+    expect(window.page.locator(".turn").nth(1)).to_have_attribute("data-stage", "done")
+
+
+@pytest.mark.behaviour("V1")
+def test_a_call_that_stands_begins_a_fresh_chat(opens: Opens) -> None:
+    window = opens(script=WATCHING)
+    window.answered(CODE)
+    before = seen(window)["chat"]
+    window.page.get_by_role("button", name="Start").click()
+    expect(window.page.locator("#presence-words")).to_contain_text("Connected")
+    expect(window.page.locator(".turn")).to_have_count(0)
+    assert seen(window)["chat"] not in (None, before)
+
+
+def test_without_a_voice_the_page_promises_no_call(opens: Opens) -> None:
+    window = opens()
+    welcome = window.page.locator("#welcome")
+    expect(welcome).to_contain_text("typed for now")
+    expect(welcome).not_to_contain_text("open a call")
+    start = window.page.get_by_role("button", name="Start: try the microphone and open a fresh chat")
+    expect(start).to_have_attribute("title", "Start: try the microphone and open a fresh chat")
+    start.click()
+    expect(window.page.get_by_role("button", name="Stop", exact=True)).not_to_have_attribute("title", re.compile("."))
 
 
 @pytest.mark.behaviour("T8")

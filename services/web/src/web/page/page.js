@@ -9,7 +9,7 @@ import { FolderPanel } from "./folder.js";
 import { ENDED, asked, restored } from "./frames.js";
 import { lengthOf } from "./offsets.js";
 import { SourcePanel, wantedOf } from "./source.js";
-import { presence } from "./words.js";
+import { presence, startLine, welcomeLine } from "./words.js";
 
 /** @import { Connection } from "./call.js" */
 /** @import { Turn } from "./frames.js" */
@@ -22,17 +22,23 @@ const LONGEST = 2000;
  * @typedef {object} Chat
  * @property {string} id
  * @property {AbortController} ended
- * @property {Call | null} call
  * @property {{ turn: Turn, view: AnswerView, stop: AbortController }[]} turns
  */
 
 /** @type {Chat | null} */
 let chat = null;
+/**
+ * The call that opens or stands. The chat it opens for is begun once it stands.
+ * @type {Call | null}
+ */
+let call = null;
 /** @type {Connection} */
 let connection = { kind: "off" };
 let lost = false;
 /** @type {string | null} */
 let traceUrl = null;
+/** @type {string | null} */
+let voice = null;
 
 const question = /** @type {HTMLTextAreaElement} */ (byId("question"));
 const wide = matchMedia("(min-width: 66rem)");
@@ -44,7 +50,7 @@ const wide = matchMedia("(min-width: 66rem)");
  * @returns {Chat}
  */
 function begin(id) {
-  chat = { id, ended: new AbortController(), call: null, turns: [] };
+  chat = { id, ended: new AbortController(), turns: [] };
   remember(id);
   return chat;
 }
@@ -70,14 +76,27 @@ function remembered() {
   }
 }
 
-/** End the chat and clear the page; the turns that run are stopped, and nothing late is let in. */
+/** End the call and the chat. */
 function end() {
+  hangUp();
+  clear();
+}
+
+/** End the call, or the attempt at one; the conversation stays. */
+function hangUp() {
+  call?.stop();
+  call = null;
+  connection = { kind: "off" };
+  fill(byId("question-problem"));
+  show();
+}
+
+/** End the chat and clear the page; the turns that run are stopped, and nothing late is let in. */
+function clear() {
   const ending = chat;
   chat = null;
   lost = false;
-  connection = { kind: "off" };
   remember(null);
-  ending?.call?.stop();
   ending?.ended.abort();
   for (const { turn } of ending?.turns ?? []) {
     if (turn.turnId !== null && !ENDED.has(turn.stage)) stopTurn(turn.turnId);
@@ -144,8 +163,13 @@ function submit(words) {
   const long = length > LONGEST && `A question has at most 2,000 characters; this one has ${length.toLocaleString("en")}.`;
   fill(byId("question-problem"), text === "" ? "Type a question first." : long);
   if (text === "" || long) return false;
+  if (connection.kind === "starting" && chat !== null && chat.id !== call?.chatId) {
+    // Asked now, the question would leave with the chat that the call takes the place of.
+    fill(byId("question-problem"), "The call is opening a fresh chat: ask once it stands, or press Stop and ask here.");
+    return false;
+  }
   byId("said").replaceChildren();
-  void add(chat ?? begin(uuid()), asked(text));
+  void add(chat ?? begin(call?.chatId ?? uuid()), asked(text));
   scroller().scrollTo({ top: scroller().scrollHeight });
   return true;
 }
@@ -172,26 +196,33 @@ async function restore() {
     scroller().scrollTo({ top: scroller().scrollHeight });
   } catch {
     // A chat that cannot be read is begun anew with the next question.
-    if (chat === within && within.turns.length === 0) end();
+    if (chat === within && within.turns.length === 0) clear();
   }
 }
 
 // The call
 
+/** Open a call. The conversation stays as it is until the call stands, which begins its fresh chat. */
 function start() {
-  end();
-  const within = begin(uuid());
-  within.call = new Call(within.id, {
+  hangUp();
+  const opening = new Call(uuid(), {
     credential: web.credential,
     browser: { isSecureContext, mediaDevices: navigator.mediaDevices },
     connect: (url, protocols) => new WebSocket(url, protocols),
     changed: (now) => {
-      if (chat !== within) return;
+      if (call !== opening) return;
+      if (now.kind === "on" && chat?.id !== opening.chatId) {
+        clear();
+        begin(opening.chatId);
+      }
+      if (now.kind === "failed") call = null;
+      if (now.kind !== "starting") fill(byId("question-problem"));
       connection = now;
       show();
     },
   });
-  void within.call.start();
+  call = opening;
+  void opening.start();
   question.focus();
 }
 
@@ -206,6 +237,11 @@ function show() {
   byId("welcome").hidden = !empty;
   byId("fresh").hidden = empty || calling;
   fill(byId("call"), calling ? "Stop" : "Start");
+  byId("call").classList.toggle("quiet", !calling && voice === "simulated");
+  for (const name of ["aria-label", "title"]) {
+    if (calling || voice === null) byId("call").removeAttribute(name);
+    else byId("call").setAttribute(name, startLine(voice));
+  }
   fill(byId("presence-words"), presence(stage, connection, lost));
   byId("orb").dataset.state =
     connection.kind === "failed" && stage === null
@@ -290,7 +326,14 @@ const folder = new FolderPanel({
   changed: (corpus, notices) => {
     notify(notices);
     if (corpus === null) return;
-    traceUrl = corpus.trace_url;
+    if (traceUrl !== corpus.trace_url) {
+      traceUrl = corpus.trace_url;
+      // Answers that were there before it was known where traces are looked at get their links now.
+      for (const { turn, view } of chat?.turns ?? []) view.show(turn);
+    }
+    voice = corpus.voice;
+    fill(byId("welcome-how"), welcomeLine(voice));
+    show();
     const none = corpus.state === "current" && corpus.documents === 0;
     fill(byId("welcome-folder"), none && `${corpus.folder} holds no Markdown yet: save a note there, then ask.`);
   },
@@ -313,7 +356,11 @@ question.addEventListener("input", () => {
   grow();
   fill(byId("question-problem"));
 });
-byId("call").addEventListener("click", () => (byId("call").textContent === "Stop" ? end() : start()));
+byId("call").addEventListener("click", () => {
+  if (connection.kind === "starting") hangUp();
+  else if (connection.kind === "on" || connection.kind === "returning") end();
+  else start();
+});
 byId("fresh").addEventListener("click", () => {
   end();
   question.focus();
@@ -337,7 +384,7 @@ document.addEventListener("keydown", (event) => {
   }
 });
 wide.addEventListener("change", () => openRail(!wide.matches && byId("rail").classList.contains("open")));
-addEventListener("pagehide", () => chat?.call?.stop());
+addEventListener("pagehide", () => call?.stop());
 
 function grow() {
   question.style.height = "auto";
