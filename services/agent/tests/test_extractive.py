@@ -293,6 +293,66 @@ def test_a_question_what_to_do_is_answered_from_the_first_step_on(
     assert second in written
 
 
+COMMANDS = "systemctl stop web\ncertbot renew --force. Now wait\n\tsystemctl start web"
+
+
+def test_a_sentence_that_ends_with_a_colon_brings_the_code_after_it_line_by_line() -> None:
+    note = passage(f"To renew the certificate:\n\n{COMMANDS}\n\nThe page is green.", "tls.md", score=0.15)
+    question = "How do I renew the certificate?"
+
+    written = answer(question, found(question, [note, TEA]))
+
+    assert written.text == f"To renew the certificate: [1] {COMMANDS} [1]"
+    assert [quote.support.lines for quote in written.quotes] == [(1, 1), (3, 5)]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("The guest wifi password is:\n\nPlum and blue\n\nThe door is shut.", "Plum and blue."),
+        ("The guest wifi password is:\n\nplum and blue\n\nThe door is shut.", "plum and blue"),
+        ("The guest wifi password is:\n\n1. Plum\n\n2. Pear", "Plum."),
+        ("The guest wifi password is:\n\nThis one:\n\nPlum.", "This one: [1] Plum."),
+        ("The guest wifi password is:\n\nwifi --show | cut -f 2\n\nThe door is shut.", "wifi --show | cut -f 2"),
+    ],
+)
+@pytest.mark.parametrize("sentences", [1, 2])
+def test_a_sentence_that_ends_with_a_colon_brings_what_follows_it(text: str, said: str, sentences: int) -> None:
+    note = passage(text, "wifi.md", score=0.15)
+    question = "What is the guest wifi password?"
+
+    written = answer(question, found(question, [note, TEA]), sentences=sentences)
+
+    assert written.text == f"The guest wifi password is: [1] {said} [1]"
+
+
+def test_a_sentence_that_ends_with_a_colon_and_leads_to_nothing_is_not_chosen() -> None:
+    ends = passage("The guest towels are blue. The guest wifi password is:", "wifi.md", score=0.15)
+    alone = passage("The guest wifi password is:", "wifi.md", score=0.15)
+    question = "What is the guest wifi password?"
+
+    assert "password is:" not in answer(question, found(question, [ends, VISITORS])).text
+    assert answer(question, found(question, [alone])).abstained
+
+
+@pytest.mark.parametrize(
+    "code", ["certbot renew --force", "wifi --show | cut -f 2 # the certbot", "cp certbot.ini\n  to the shed"]
+)
+def test_code_is_quoted_as_it_stands(code: str) -> None:
+    note = passage(f"The page is green.\n\n{code}\n\nThe door is shut.", "tls.md", score=0.15)
+    question = "certbot"
+
+    written = answer(question, found(question, [note]), sentences=1)
+
+    assert written.text == f"{code} [1]"
+
+
+def test_a_line_of_code_that_stands_among_others_gets_no_full_stop() -> None:
+    note = passage("The page is green.\n\ncp certbot.ini\n  - shed", "tls.md", score=0.15)
+
+    assert answer("certbot.ini", found("certbot.ini", [note]), sentences=1).text == "cp certbot.ini [1]"
+
+
 def test_a_number_in_brackets_in_a_source_does_not_become_a_citation() -> None:
     noted = passage("The bridge was built in 1931 [7] by hand", "b.md", score=0.15)
     question = "When was the bridge built by hand?"

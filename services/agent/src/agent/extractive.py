@@ -19,10 +19,10 @@ from typing import Final
 from agent.ambiguity import same_name
 from agent.answerability import Ranked, answer_features, basis_of, chance, fitted, rank
 from agent.candidates import Candidate, Question, candidates_of, read_question
-from agent.choosing import chosen
+from agent.choosing import chosen, is_whole, with_what_follows
 from agent.evidence import lines_of
 from agent.phrasing import nothing_found, several
-from agent.quotation import quoted
+from agent.quotation import leads_in, led_block, quoted
 from contracts.frames import Support
 from contracts.search import Passage, SearchResult
 
@@ -71,7 +71,10 @@ def answer(question: str, found: SearchResult, *, sentences: int = MOST_SENTENCE
     if not candidates:
         return _abstained(asked, found.passages, None, 0.0)
     models = fitted()[basis_of(candidates)]
-    ranked = rank(candidates, models.sentence)
+    every = rank(candidates, models.sentence)
+    ranked = [each for each in every if is_whole(each.candidate, every)]
+    if not ranked:
+        return _abstained(asked, found.passages, every[0].candidate, 0.0)
     score = models.answer(answer_features(asked, ranked, found.passages))
     confidence = chance(score - models.answer.threshold)
     # The models were fitted on questions that share something with the corpus; one that shares nothing is no question
@@ -84,7 +87,7 @@ def answer(question: str, found: SearchResult, *, sentences: int = MOST_SENTENCE
     bearers = same_name(asked, ranked, found.passages)
     if bearers:
         named = [said for bearer in bearers for said in _with_its_name(bearer, ranked)]
-        return _quoting(found.passages, named, confidence, several(asked.language))
+        return _quoting(found.passages, with_what_follows(named, ranked), confidence, several(asked.language))
     return _quoting(found.passages, chosen(asked, ranked, sentences), confidence)
 
 
@@ -103,9 +106,12 @@ def _quoting(
 ) -> ExtractiveAnswer:
     text = opening
     quotes: list[Quote] = []
-    for candidate in said:
+    for before, candidate in zip([None, *said], said, strict=False):
         passage = passages[candidate.passage]
-        sentence = quoted(candidate)
+        led_to = before is not None and leads_in(before) and before.passage == candidate.passage
+        if led_to:
+            candidate = led_block(candidate, passage.text)
+        sentence = quoted(candidate, passage.text, led_to=led_to)
         text += " " if text else ""
         start = len(text)
         text += sentence
