@@ -21,7 +21,7 @@ class TracedRequests:
             return
         method = scope.get("method", "WEBSOCKET")
         given = next((value for name, value in scope["headers"] if name == b"traceparent"), b"")
-        attributes = {conventions.HTTP_METHOD: method}
+        attributes = {conventions.HTTP_METHOD: method, conventions.URL_PATH: scope["path"]}
         with span(method, attributes, kind=SERVER, parent=given.decode("latin-1")) as current:
 
             async def sending(message: Message) -> None:
