@@ -168,3 +168,28 @@ def test_spans_that_are_each_others_parents_are_all_shown_once() -> None:
     trace = store.get(f"{1:032x}")
     assert trace is not None
     assert sorted(row.name for row, _ in trace.rows()) == ["s1", "s2", "s3"]
+
+
+async def test_answers_and_saves_come_first_and_requests_are_named_as_they_were_asked(
+    client: httpx2.AsyncClient,
+) -> None:
+    asked = [
+        ("GET", "GET", "/page/app.js"),
+        ("POST /v1/realtime/{path:path}", "POST", "/v1/realtime/client_secrets"),
+        ("POST /api/turns", "POST", "/api/turns"),
+        ("ingest folder", None, None),
+    ]
+    for number, (name, method, path) in enumerate(asked, 1):
+        one = wire(1, None, name, number * 10**9, number * 10**9 + 1)
+        one.trace_id = number.to_bytes(16, "big")
+        for key, value in (("http.request.method", method), ("url.path", path)):
+            if value:
+                one.attributes.append(KeyValue(key=key, value=AnyValue(string_value=value)))
+        await client.post("/v1/traces", content=export(one), headers=PROTOBUF)
+    page = (await client.get("/")).text
+    in_order = ["Answers and saves", "ingest folder", "POST /api/turns", "Other requests", "/client_secrets"]
+    places = [page.index(words) for words in in_order]
+    assert places == sorted(places)
+    assert "app.js" not in page
+    assert "path:path" not in page
+    assert "GET /page/app.js" in (await client.get("/?all")).text

@@ -64,17 +64,12 @@ def missing_page(trace_id: str) -> str:
 
 def latest_page(traces: Iterable[Trace], *, reads: bool = False) -> str:
     """The page of the latest traces; ``reads`` says whether those that only read are among them."""
-    rows = "".join(
-        f'<tr><td>{_moment(trace.start)}</td><td><a href="/trace/{trace.trace_id}">{escape(trace.name)}</a></td>'
-        f'<td class="number">{_time(trace.milliseconds)}</td><td class="number">{len(trace.spans)}</td>'
-        f"<td>{escape(', '.join(trace.services))}</td></tr>"
-        for trace in traces
-    )
+    traces = list(traces)
+    of_notes = _table([trace for trace in traces if trace.is_of_notes])
+    others = _table([trace for trace in traces if not trace.is_of_notes])
     body = (
-        '<table><thead><tr><th scope="col">Began</th><th scope="col">Trace</th><th scope="col">Took</th>'
-        f'<th scope="col">Spans</th><th scope="col">Services</th></tr></thead><tbody>{rows}</tbody></table>'
-        if rows
-        else "<p>No trace yet: ask a question, or save a note.</p>"
+        f"<h2>Answers and saves</h2>{of_notes or '<p>None yet: ask a question, or save a note.</p>'}"
+        f"{others and f'<h2>Other requests</h2>{others}'}"
     )
     other = (
         '<a href="/">Questions, saves and other work alone</a>'
@@ -82,6 +77,19 @@ def latest_page(traces: Iterable[Trace], *, reads: bool = False) -> str:
         else '<a href="/?all">Also requests that only read</a>'
     )
     return _page("Latest traces", f"<h1>Latest traces</h1>{body}<p>{other}</p>")
+
+
+def _table(traces: list[Trace]) -> str:
+    rows = "".join(
+        f'<tr><td>{_moment(trace.start)}</td><td><a href="/trace/{trace.trace_id}">{escape(trace.name)}</a></td>'
+        f'<td class="number">{_time(trace.milliseconds)}</td><td class="number">{len(trace.spans)}</td>'
+        f"<td>{escape(', '.join(trace.services))}</td></tr>"
+        for trace in traces
+    )
+    return rows and (
+        '<table><thead><tr><th scope="col">Began</th><th scope="col">Trace</th><th scope="col">Took</th>'
+        f'<th scope="col">Spans</th><th scope="col">Services</th></tr></thead><tbody>{rows}</tbody></table>'
+    )
 
 
 def _row(span: Span, depth: int, trace: Trace, colours: dict[str, int]) -> str:
@@ -93,7 +101,7 @@ def _row(span: Span, depth: int, trace: Trace, colours: dict[str, int]) -> str:
     return (
         f'<details id="{span.span_id}"><summary>'
         f'<span class="what d{depth}"><svg class="key s{colour}" viewBox="0 0 10 10" aria-hidden="true">'
-        f'<rect width="10" height="10"/></svg><span class="name">{escape(span.name)}</span>'
+        f'<rect width="10" height="10"/></svg><span class="name">{escape(span.title)}</span>'
         f' <span class="service">{escape(span.service)}</span>{failed}</span>'
         f'<svg class="bar s{colour}" viewBox="0 0 {WIDTH} 10" preserveAspectRatio="none" aria-hidden="true">'
         f'<rect x="{min(x, WIDTH - 2):.1f}" width="{width:.1f}" height="10"/></svg>'

@@ -15,6 +15,9 @@ MAX_BYTES = 48 * 1024 * 1024
 MAX_SPANS_OF_A_TRACE = 4000
 """A refresh of a large folder has tens of thousands; nobody reads so many lines."""
 
+ANSWER = "POST /api/turns"
+REQUESTS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+
 Attributes = dict[str, Any]
 
 
@@ -50,6 +53,12 @@ class Span:
         """How long it took."""
         return max(self.end - self.start, 0) / 1e6
 
+    @property
+    def title(self) -> str:
+        """Its name; of a request that was served, the method and the path as they were asked for."""
+        method, path = (self.attributes.get(name) for name in ("http.request.method", "url.path"))
+        return f"{method} {path}" if self.kind == "server" and method and path else self.name
+
 
 @dataclass
 class Trace:
@@ -82,14 +91,20 @@ class Trace:
 
     @property
     def name(self) -> str:
-        """The name of its root, or of its earliest span while the root is still under way."""
+        """The title of its root, or of its earliest span while the root is still under way."""
         roots = [span for span, depth in self.rows() if depth == 0]
-        return roots[0].name if roots else ""
+        return roots[0].title if roots else ""
 
     @property
     def only_reads(self) -> bool:
         """Whether it is a request that changes nothing, such as the page's look at the ledger."""
-        return self.name.startswith("GET ")
+        return self.name.partition(" ")[0] in ("GET", "HEAD")
+
+    @property
+    def is_of_notes(self) -> bool:
+        """Whether it is an answer or work that the product began by itself, such as on a save; no other request."""
+        name = self.name
+        return name == ANSWER or name.partition(" ")[0] not in REQUESTS
 
     def rows(self) -> list[tuple[Span, int]]:
         """Every span with its depth below the root: parents before children, siblings in the order of their starts.
