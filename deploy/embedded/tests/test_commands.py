@@ -7,6 +7,7 @@ import json
 from collections.abc import Generator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.metadata import version
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -215,3 +216,9 @@ def test_letters_that_the_terminal_does_not_know_are_written_out() -> None:
         Shown(out).write("K\u00fcche \u2192 \U0001f33f\n")
         out.flush()
         assert raw.getvalue() == b"K\\xfcche \\u2192 \\U0001f33f\n"
+
+
+def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        application(["--version"])
+    assert (ended.value.code, capsys.readouterr().out) == (0, f"talkdown {version('talkdown')}\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import shutil
 import socket
 import sys
@@ -100,3 +101,12 @@ def test_servers_of_ones_own_are_not_looked_for(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setenv("TALKDOWN_REDIS_URL", "redis://cache/0")
     monkeypatch.setenv("TALKDOWN_EMBEDDINGS", "openai")
     assert [found.state for found in (doctor.postgres(None), doctor.valkey(), doctor.model())] == ["good"] * 3
+
+
+def test_of_valkey_the_name_and_the_version_are_said() -> None:
+    assert re.fullmatch(r"Valkey \d+\.\d+\.\d+", doctor.valkey().said)
+
+
+def test_without_a_folder_nothing_is_said_of_a_data_folder(tmp_path: Path) -> None:
+    assert "data" not in {finding.what for finding in doctor.examine(None, 0, None)}
+    assert "data" in {finding.what for finding in doctor.examine(None, 0, tmp_path / "data")}

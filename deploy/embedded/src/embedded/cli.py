@@ -29,6 +29,23 @@ def main() -> None:
         raise SystemExit(1) from None
 
 
+def _say_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"talkdown {version('talkdown')}")
+        raise typer.Exit
+
+
+@application.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Print the version and end.")
+    ] = False,
+) -> None:
+    """Talk to your Markdown."""
+
+
 @application.command()
 def up(
     folder: Annotated[Path, typer.Argument(help="The folder of your notes.")],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import shutil
 import socket
 import subprocess
@@ -47,9 +48,10 @@ def examine(folder: Path | None, port: int, data: Path | None) -> list[Finding]:
         valkey,
         model,
         lambda: port_free(port),
-        lambda: data_folder(folder, data),
         memory,
     ]
+    if folder is not None or data is not None:
+        checks.append(lambda: data_folder(folder, data))
     if folder is not None:
         checks += [lambda: watched(folder), lambda: watches(folder)]
     return [check() for check in checks] + list(instances())
@@ -114,7 +116,7 @@ def valkey() -> Finding:
     if Settings.read(os.environ).redis_url:
         return Finding("valkey", "good", "yours, from TALKDOWN_REDIS_URL")
     try:
-        return Finding("valkey", "good", _version(bundled_binary()))
+        return Finding("valkey", "good", _named(_version(bundled_binary())))
     except EmbeddedError as error:
         return Finding("valkey", "bad", str(error))
     except (OSError, subprocess.SubprocessError) as error:
@@ -236,3 +238,9 @@ def _version(program: Path, become: Callable[[], None] | None = None) -> str:
         (str(program), "--version"), capture_output=True, text=True, check=True, timeout=20, preexec_fn=become
     )
     return done.stdout.strip()
+
+
+def _named(said: str) -> str:
+    """The name and the version in what Valkey (or Redis) says of itself, without how it was built."""
+    found = re.match(r"(\w+) server v=(\S+)", said)
+    return f"{found[1]} {found[2]}" if found else said
