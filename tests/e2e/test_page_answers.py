@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from page_window import Opens
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 CODE = "What is the amber valve recovery code?"
 
@@ -40,6 +42,11 @@ def test_the_passages_behind_an_answer_can_be_read_and_opened(opens: Opens) -> N
     expect(passages.locator("li").first).to_be_hidden()
     passages.locator("summary").click()
     expect(passages.locator("blockquote").filter(has_text="ORCHID-47").first).to_be_visible()
+    expect(passages.locator("summary")).to_have_text(re.compile(r"passages? looked at (is|are) cited$"))
+    marked = passages.locator("li").evaluate_all("(rows) => rows.map((row) => row.hasAttribute('data-cited'))")
+    cited = turn.locator(".answer .cite").evaluate_all("(links) => new Set(links.map((a) => a.textContent)).size")
+    assert marked == [True] * cited + [False] * (len(marked) - cited)
+    expect(passages.locator("li .cited")).to_have_count(cited)
     passages.get_by_role("link").first.click()
     expect(window.page.locator('#source-text [data-lit="lines"]').first).to_be_visible()
 
@@ -135,6 +142,35 @@ def test_an_answer_links_to_its_trace(opens: Opens) -> None:
     assert trace.url.startswith("http://127.0.0.1:")
     assert len(trace.url.rsplit("/", 1)[1]) == 32
     expect(trace.locator("body")).to_contain_text("web")
+
+
+@pytest.mark.behaviour("E2")
+def test_an_earlier_answer_keeps_the_link_to_its_trace_over_a_reload(opens: Opens) -> None:
+    window = opens()
+    link = window.answered(CODE).get_by_role("link", name="How it was found")
+    address = link.get_attribute("href")
+    # The conversation is back before the folder is known, which names the address of traces.
+    held: list[Route] = []
+    window.page.route("**/api/corpus", lambda route: held.append(route))
+    window.page.reload()
+    expect(window.page.locator(".answer")).to_contain_text("ORCHID-47")
+    expect(link).to_have_count(0)
+    held[0].continue_()
+    expect(link).to_have_attribute("href", str(address))
+
+
+def test_a_note_s_path_is_shown_once(opens: Opens) -> None:
+    window = opens()
+    file = window.product.save("zz-once.md", "# Once\n\nThe once password is fern-12.\n")
+    try:
+        window.page.locator("#files").get_by_role("button", name="zz-once.md").click()
+        expect(window.page.locator("#source-title")).to_have_text("zz-once.md")
+        expect(window.page.locator("#source-where")).to_be_hidden()
+        window.page.keyboard.press("Escape")
+        window.page.locator("#files .file", has_text="/").first.click()
+        expect(window.page.locator("#source-where")).to_contain_text("/")
+    finally:
+        file.unlink()
 
 
 def test_the_page_says_what_leaves_the_machine(opens: Opens) -> None:

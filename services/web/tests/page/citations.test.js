@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { pieces, settled, spoken } from "../../src/web/page/citations.js";
+import { pieces, placesOf, settled, spoken } from "../../src/web/page/citations.js";
 
 test("a number in brackets is a link when it is a place in the sources", () => {
   assert.deepEqual(pieces("It is red. [1][2] So?", 2), [
@@ -15,6 +15,11 @@ test("a number that is no place stays text", () => {
   for (const text of ["See [3].", "See [0].", "list[10000]", "[a] [] [1", "[-1]"]) {
     assert.deepEqual(pieces(text, 2), [{ kind: "text", text }]);
   }
+});
+
+test("places that are cited are told once each, in their order", () => {
+  assert.deepEqual(placesOf("A [3][1]. B [3] and [9].", 4), [1, 3]);
+  assert.deepEqual(placesOf("A.", 4), []);
 });
 
 test("nothing is lost or added, whatever the text", () => {

@@ -1,10 +1,10 @@
 // One question and its answer, as nodes. Sentences that are complete are written once; only the tail is written again.
 
-import { pieces, settled, spoken } from "./citations.js";
+import { pieces, placesOf, settled, spoken } from "./citations.js";
 import { fill, h } from "./dom.js";
 import { ENDED } from "./frames.js";
 import { toUtf16 } from "./offsets.js";
-import { counted, linesOf } from "./words.js";
+import { counted, linesOf, passagesLine } from "./words.js";
 
 /** @import { Turn } from "./frames.js" */
 /** @import { Lines, Sentence, Source } from "./wire" */
@@ -27,6 +27,8 @@ export class AnswerView {
   /** @type {string | null} */
   #turnId = null;
   #sources = 0;
+  /** @type {string | null} */
+  #trace = null;
 
   /**
    * @param {string} question
@@ -38,7 +40,9 @@ export class AnswerView {
     this.tail = h("span", { class: "tail" });
     this.meta = h("div", { class: "meta" });
     this.trouble = h("div");
-    this.passages = h("div");
+    this.looked = h("summary");
+    this.list = h("ol");
+    this.passages = h("details", { class: "passages", hidden: true }, this.looked, this.list);
     this.element = h(
       "li",
       { class: "turn" },
@@ -53,7 +57,14 @@ export class AnswerView {
   /** @param {Turn} turn */
   show(turn) {
     this.#write(turn);
-    if (turn.stage !== this.#stage || turn.sources.length !== this.#sources || turn.turnId !== this.#turnId) {
+    const trace = turn.traceId === null ? null : this.needs.traceLink(turn.traceId);
+    if (
+      turn.stage !== this.#stage ||
+      turn.sources.length !== this.#sources ||
+      turn.turnId !== this.#turnId ||
+      trace !== this.#trace
+    ) {
+      this.#trace = trace;
       this.#stage = turn.stage;
       this.#turnId = turn.turnId;
       this.#sources = turn.sources.length;
@@ -138,7 +149,7 @@ export class AnswerView {
 
   /** @param {Turn} turn */
   #showMeta(turn) {
-    const link = turn.traceId === null ? null : this.needs.traceLink(turn.traceId);
+    const link = this.#trace;
     const ended = turn.stage === "done";
     if (ended && turn.abstained) this.answer.querySelectorAll(".doubt").forEach((mark) => mark.remove());
     this.element.toggleAttribute("data-abstained", ended && turn.abstained);
@@ -171,15 +182,18 @@ export class AnswerView {
 
   /** @param {Turn} turn */
   #showPassages(turn) {
-    if (turn.sources.length === 0) return fill(this.passages);
-    const open = this.passages.querySelector("details")?.open ?? false;
+    const total = turn.sources.length;
+    this.passages.hidden = total === 0;
+    if (total === 0) return;
+    const cited = ENDED.has(turn.stage) ? placesOf(turn.text, total) : null;
+    const places = turn.sources.map((_, at) => at + 1);
+    const first = cited ?? [];
+    const ordered = [...first, ...places.filter((place) => !first.includes(place))];
+    fill(this.looked, passagesLine(cited?.length ?? null, total));
     fill(
-      this.passages,
-      h(
-        "details",
-        { class: "passages", open },
-        h("summary", {}, `${counted(turn.sources.length, "passage")} behind this answer`),
-        h("ol", {}, ...turn.sources.map((source, at) => this.#passage(source, at + 1))),
+      this.list,
+      ...ordered.map((place) =>
+        this.#passage(/** @type {Source} */ (turn.sources[place - 1]), place, first.includes(place)),
       ),
     );
   }
@@ -187,18 +201,20 @@ export class AnswerView {
   /**
    * @param {Source} source
    * @param {number} place
+   * @param {boolean} cited
    */
-  #passage(source, place) {
+  #passage(source, place, cited) {
     const heading = source.heading.length > 0 ? ` › ${source.heading.join(" › ")}` : "";
     return h(
       "li",
-      {},
+      { "data-cited": cited },
       h(
         "p",
         { class: "where" },
         h("span", { class: "soft" }, `${place} · `),
         this.#link(source, [], "open", `${source.path}, ${linesOf(source.lines)}`),
         h("span", { class: "soft" }, heading),
+        cited && h("span", { class: "cited" }, "cited"),
       ),
       h("blockquote", {}, source.text),
     );

@@ -27,6 +27,17 @@ export function pieces(text, sources) {
 }
 
 /**
+ * The places that a text cites, each once, in their order.
+ * @param {string} text
+ * @param {number} sources how many there are
+ * @returns {number[]}
+ */
+export function placesOf(text, sources) {
+  const places = pieces(text, sources).flatMap((piece) => (piece.kind === "citation" ? [piece.place] : []));
+  return [...new Set(places)].sort((a, b) => a - b);
+}
+
+/**
  * What may be shown of a text that still grows: a citation that is cut in two waits for its other half.
  * @param {string} text
  * @returns {string}
