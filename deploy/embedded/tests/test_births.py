@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
+import subprocess
 import sys
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -87,3 +90,61 @@ async def test_without_its_nursery_a_service_is_a_program_of_its_own(nursery: Nu
         process = await spawn(nursery, launch(tmp_path, PROGRAM, bound.fileno()))
         async with asyncio.timeout(BOUND_S):
             assert await process.wait() == 7
+
+
+@pytest.mark.parametrize("by", ["nursery", "program"])
+async def test_a_birth_that_nobody_waits_for_any_more_leaves_nothing(nursery: Nursery, tmp_path: Path, by: str) -> None:
+    if by == "program":
+        await nursery.stop()
+    with listen(LOOPBACK, 0) as bound:
+        order = launch(tmp_path, "import time; time.sleep(600)", bound.fileno())
+        for rounds in range(4):  # a birth is ordered, and cancelled a few turns of the loop later
+            birth = asyncio.create_task(spawn(nursery, order))
+            for _ in range(1 + rounds):
+                await asyncio.sleep(0)
+            birth.cancel()
+            async with asyncio.timeout(BOUND_S):
+                await asyncio.wait({birth})
+            if not birth.cancelled():  # it was over before
+                os.kill(birth.result().pid, signal.SIGKILL)
+                await birth.result().wait()
+            assert not holders(order.log)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="there is a nursery on Linux only")
+@pytest.mark.parametrize("answered", [True, False])
+def test_a_service_ends_when_the_supervisor_is_gone(tmp_path: Path, answered: bool) -> None:
+    program = f"""
+import asyncio, os, pathlib, sys
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+import test_births as here
+from embedded.spawning import Nursery
+
+async def main():
+    nursery = Nursery()
+    await nursery.start()
+    with here.listen(here.LOOPBACK, 0) as bound:
+        order = here.launch(pathlib.Path({str(tmp_path)!r}), "import time; time.sleep(600)", bound.fileno())
+        birth = asyncio.create_task(here.spawn(nursery, order))
+        await (birth if {answered} else asyncio.sleep(0.01))
+        print("ordered", flush=True)
+        os._exit(0)
+
+asyncio.run(main())
+"""
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", program], env=environment, check=True, timeout=BOUND_S)
+    until = time.monotonic() + BOUND_S
+    while left := holders(tmp_path / "newborn.log"):
+        assert time.monotonic() < until, left
+        time.sleep(0.02)
+
+
+def holders(file: Path) -> list[int]:
+    """The processes but ourselves that hold a file open."""
+    found: list[int] = []
+    for descriptor in Path("/proc").glob("[0-9]*/fd/*"):
+        with contextlib.suppress(OSError):
+            if descriptor.parts[2] != str(os.getpid()) and descriptor.readlink() == file:
+                found.append(int(descriptor.parts[2]))
+    return found

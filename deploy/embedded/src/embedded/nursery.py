@@ -9,11 +9,13 @@
 Loading FastAPI, Redis, PostgreSQL and OpenTelemetry takes a processor longer than everything else that a service does
 to start. Here it is paid once for five services, and a service that died is back before anyone has given up waiting.
 The nursery has one thread and has opened nothing, so a fork of it is as good as a fresh interpreter; it ends when the
-supervisor's end of the socket closes.
+supervisor's end of the socket closes. A service is asked to end when the supervisor is gone, whether or not the
+supervisor ever came to know its id.
 """
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import gc
 import importlib
@@ -23,6 +25,7 @@ import runpy
 import signal
 import socket
 import sys
+import time
 from typing import Any
 
 LARGEST_ORDER = 1 << 20
@@ -52,12 +55,13 @@ PRELOADED = (
     "uvicorn.protocols.websockets.websockets_sansio_impl",
 )
 """Nothing that starts a thread, opens a file, reads the environment, or makes a tracer before the fork."""
+_PR_SET_PDEATHSIG = 1
 _PR_SET_NAME = 15
 
 
 def main() -> None:
     """Load, then fork whatever is ordered; in a fork, become the service."""
-    control = socket.socket(fileno=int(sys.argv[1]))
+    control, supervisor = socket.socket(fileno=int(sys.argv[1])), int(sys.argv[2])
     for name in PRELOADED:
         try:
             importlib.import_module(name)
@@ -67,7 +71,7 @@ def main() -> None:
     gc.freeze()  # or the first collection of each child would copy what they share
     order = _serve(control)
     if order is not None:
-        _become(order)
+        _become(order, supervisor)
         runpy.run_module(order["module"], run_name="__main__", alter_sys=True)
 
 
@@ -85,7 +89,12 @@ def _serve(control: socket.socket) -> dict[str, Any] | None:
             return order
         for descriptor in descriptors:
             os.close(descriptor)
-        control.send(str(born).encode())
+        try:
+            control.send(str(born).encode())
+        except OSError:  # nobody is there to hear it, so nobody would ever end the newborn
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(born, signal.SIGKILL)
+            return None
 
 
 def _fork() -> int:
@@ -93,13 +102,16 @@ def _fork() -> int:
     reading, writing = os.pipe()
     between = os.fork()
     if between == 0:
-        born = os.fork()
-        if born == 0:
-            os.close(reading)
-            os.close(writing)
-            return 0
-        os.write(writing, str(born).encode())
-        os._exit(0)
+        parent = os.getpid()
+        if os.fork() != 0:
+            os._exit(0)
+        os.setsid()  # before its id is told, which is that of the group that is ended from then on
+        while os.getppid() == parent:
+            time.sleep(0.0005)
+        os.write(writing, str(os.getpid()).encode())
+        os.close(reading)
+        os.close(writing)
+        return 0
     os.close(writing)
     os.waitpid(between, 0)
     born = int(os.read(reading, 32))
@@ -107,9 +119,8 @@ def _fork() -> int:
     return born
 
 
-def _become(order: dict[str, Any]) -> None:
-    """Take on a service's session, output, folder and environment."""
-    os.setsid()
+def _become(order: dict[str, Any], supervisor: int) -> None:
+    """Take on a service's output, folder and environment, and end when the supervisor does."""
     log, *listening = order["descriptors"]
     with open(os.devnull, "rb") as nothing:  # noqa: PTH123 - a descriptor is wanted, not a path
         os.dup2(nothing.fileno(), 0)
@@ -124,7 +135,11 @@ def _become(order: dict[str, Any]) -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
     sys.argv = [order["module"]]
-    ctypes.CDLL(None).prctl(_PR_SET_NAME, str(order["name"]).encode()[:15], 0, 0, 0)
+    libc = ctypes.CDLL(None)
+    libc.prctl(_PR_SET_NAME, str(order["name"]).encode()[:15], 0, 0, 0)
+    libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0)
+    if os.getppid() != supervisor:  # it was gone before it could be wished for
+        os._exit(0)
 
 
 if __name__ == "__main__":

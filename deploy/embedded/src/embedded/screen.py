@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from contextlib import AbstractContextManager, nullcontext
@@ -25,9 +26,12 @@ class Screen:
         self.is_terminal = sys.stdout.isatty() if is_terminal is None else is_terminal
 
     def say(self, text: str = "") -> None:
-        """One line, flushed, so that it is seen through a pipe at once."""
-        sys.stdout.write(f"{text}\n")
-        sys.stdout.flush()
+        """One line, flushed, seen through a pipe at once; that nobody reads any more changes nothing else."""
+        try:
+            sys.stdout.write(f"{text}\n")
+            sys.stdout.flush()
+        except BrokenPipeError:
+            _forget_stdout()
 
     def strong(self, text: str) -> str:
         """The text, in bold on a terminal."""
@@ -67,3 +71,10 @@ class _RichBar:
 
     def at(self, done: int, whole: int) -> None:
         self._progress.update(self._task, completed=done, total=whole or None)
+
+
+def _forget_stdout() -> None:
+    """Let what is written from now on, and what is still to be flushed at the end, go nowhere."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)

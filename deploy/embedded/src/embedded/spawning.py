@@ -7,6 +7,7 @@ import contextlib
 import ctypes
 import json
 import os
+import signal
 import socket
 import sys
 from typing import BinaryIO, Protocol
@@ -92,6 +93,7 @@ class Nursery:
                 "-m",
                 "embedded.nursery",
                 str(theirs.fileno()),
+                str(os.getpid()),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.DEVNULL,
                 start_new_session=True,
@@ -100,7 +102,22 @@ class Nursery:
         self._control = ours
 
     async def spawn(self, launch: Launch, log: BinaryIO) -> Process:
-        """Start a program: one with a module is born here, any other is executed."""
+        """Start a program: one with a module is born here, any other is executed.
+
+        Who is cancelled meanwhile never learns its id, so it is ended here.
+        """
+        birth = asyncio.ensure_future(self._spawn(launch, log))
+        try:
+            return await asyncio.shield(birth)
+        except asyncio.CancelledError:
+            await asyncio.wait({birth})
+            if not birth.cancelled() and birth.exception() is None:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.killpg(birth.result().pid, signal.SIGKILL)
+                await birth.result().wait()
+            raise
+
+    async def _spawn(self, launch: Launch, log: BinaryIO) -> Process:
         if launch.module is None or self._control is None:
             return await execute(launch, log)
         order = {
