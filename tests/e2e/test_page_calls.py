@@ -82,7 +82,7 @@ def test_start_takes_the_microphone_and_gives_it_back_and_stop_ends_everything(o
     window.answered(CODE)
     window.picture("in-a-call")
 
-    window.page.get_by_role("button", name="Stop").click()
+    window.page.get_by_role("button", name="Stop", exact=True).click()
     expect(window.page.locator(".turn")).to_have_count(0)
     expect(window.page.get_by_role("button", name="Start")).to_be_visible()
     window.page.wait_for_function("() => seen.sockets[0].readyState === 3")
@@ -101,7 +101,7 @@ def test_stop_in_the_middle_of_an_answer_lets_nothing_late_in(opens: Opens) -> N
     window.page.get_by_role("button", name="Start").click()
     expect(window.page.locator("#presence-words")).to_contain_text("Connected")
     window.ask(CODE)
-    window.page.get_by_role("button", name="Stop").click()
+    window.page.get_by_role("button", name="Stop", exact=True).click()
     window.answered("When is the glasshouse open to visitors?")
     expect(window.page.locator(".turn")).to_have_count(1)
     expect(window.page.locator(".question")).to_have_text("When is the glasshouse open to visitors?")
