@@ -13,6 +13,7 @@
     │   ├── TooLarge            413
     │   ├── TooManyCredentials  429, with Retry-After
     │   ├── TooManySessions     429, with Retry-After
+    │   │   └── EarsBusy
     │   └── GoingAway           503
     ├── EventError              an `error` event; the session goes on
     │   └── AudioNotHere
@@ -20,7 +21,9 @@
         ├── AgentUnreachable
         ├── AnswerLate
         ├── AnswerLost
-        └── GatewayStopping
+        ├── GatewayStopping
+        ├── MouthBusy
+        └── MouthFailed
 """
 
 from __future__ import annotations
@@ -102,6 +105,10 @@ class TooManySessions(Refused):
     close_code = 1013
 
 
+class EarsBusy(TooManySessions):
+    """As many people are being listened to as this machine can; wait for one to stop, then connect again."""
+
+
 class GoingAway(Refused):
     """Talkdown is shutting down; connect again once it is back."""
 
@@ -161,3 +168,15 @@ class GatewayStopping(AnswerFailed):
     """Talkdown is shutting down and could not finish this answer; ask again once it is back."""
 
     code = "stopping"
+
+
+class MouthBusy(AnswerFailed):
+    """More waits to be spoken than this machine can speak; the text stands on the page."""
+
+    code = "speech_busy"
+
+
+class MouthFailed(AnswerFailed):
+    """This could not be spoken; the text stands on the page."""
+
+    code = "speech_failed"

@@ -1,0 +1,1 @@
+"""Ears: what a person says, from sound to a question."""

@@ -1,0 +1,1 @@
+"""The mouth: an answer's words, from text to sound."""
