@@ -13,9 +13,10 @@ from typing import Literal, Protocol
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """Server VAD as a session asks for it; ``silence_duration_ms`` is the pause that ends a turn when nothing else is known.
+    """Server VAD as a session asks for it.
 
-    ``adaptive`` lets the words and their melody shorten or lengthen that pause.
+    ``silence_duration_ms`` is the pause that ends a turn when nothing else is known; ``adaptive`` lets the words and
+    their melody shorten or lengthen that pause.
     """
 
     threshold: float = 0.5
@@ -74,7 +75,7 @@ class Failed:
 
 
 Heard = SpeechStarted | Words | PerhapsOver | Utterance | Dismissed | Failed
-"""In this order: ``SpeechStarted``, any ``Words`` and ``PerhapsOver``, then one ``Utterance``, ``Dismissed`` or ``Failed``."""
+"""``SpeechStarted``, any ``Words`` and ``PerhapsOver``, then one ``Utterance``, ``Dismissed`` or ``Failed``."""
 
 
 class Listener(Protocol):
