@@ -3,29 +3,18 @@
 import { eventOf, mayReturn, subprotocols } from "./events.js";
 import { NoMicrophone, openMicrophone, release } from "./microphone.js";
 
-/** @import { ClientSecret } from "./wire" */
 /** @import { Problem } from "./microphone.js" */
+/** @import { CallControls, CallNeeds, Connection as Standing, Levels, Speaker } from "./voice" */
 
-/**
- * @typedef {{ kind: "off" }
- *   | { kind: "starting", step: "microphone" | "connection" }
- *   | { kind: "on", voice: ClientSecret["voice"] }
- *   | { kind: "returning", attempt: number }
- *   | { kind: "failed", problem: Problem }} Connection
- */
+/** @typedef {Standing} Connection */
 
 const ATTEMPTS = 5;
 const OPENING = 10_000;
 
 /**
- * @typedef {object} Needs
- * @property {(chatId: string, signal: AbortSignal) => Promise<ClientSecret>} credential
- * @property {{ isSecureContext: boolean, mediaDevices?: MediaDevices | undefined }} browser
- * @property {(url: string, protocols: string[]) => WebSocket} connect
- * @property {(connection: Connection) => void} changed
+ * One call. `stop` ends it for good; whatever comes later is ignored.
+ * @implements {CallControls}
  */
-
-/** One call. `stop` ends it for good; whatever comes later is ignored. */
 export class Call {
   /** @type {MediaStream | null} */
   #microphone = null;
@@ -35,7 +24,7 @@ export class Call {
 
   /**
    * @param {string} chatId
-   * @param {Needs} needs
+   * @param {CallNeeds} needs
    */
   constructor(chatId, needs) {
     this.chatId = chatId;
@@ -46,7 +35,7 @@ export class Call {
   async start() {
     this.#show({ kind: "starting", step: "microphone" });
     try {
-      const microphone = await openMicrophone(this.needs.browser);
+      const microphone = await (this.needs.microphone?.() ?? openMicrophone(this.needs.browser));
       if (this.#ended.signal.aborted) return release(microphone);
       this.#microphone = microphone;
       this.#show({ kind: "starting", step: "connection" });
@@ -65,6 +54,27 @@ export class Call {
     this.#socket = null;
   }
 
+  /** @returns {Speaker} */
+  speak() {
+    return { changed: () => undefined };
+  }
+
+  /** @returns {Levels} */
+  levels() {
+    return { agent: 0, microphone: 0 };
+  }
+
+  /** @param {boolean} _on */
+  pushToTalk(_on) {}
+  press() {}
+  release() {}
+  retract() {}
+  async changeMicrophone() {}
+  /** @param {string} _deviceId */
+  async changeSpeaker(_deviceId) {}
+  async unblock() {}
+  hush() {}
+
   async #open() {
     const secret = await this.needs.credential(this.chatId, this.#ended.signal);
     if (this.#ended.signal.aborted) return;
@@ -81,7 +91,14 @@ export class Call {
       release(this.#microphone);
       this.#microphone = null;
     }
-    this.#show({ kind: "on", voice: secret.voice });
+    this.#show({
+      kind: "on",
+      voice: secret.voice,
+      transport: "websocket",
+      note: null,
+      doing: secret.voice === "simulated" ? { kind: "silent" } : { kind: "listening" },
+      problem: null,
+    });
   }
 
   /** @param {number} code */
