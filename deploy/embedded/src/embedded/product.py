@@ -239,12 +239,13 @@ def command(*arguments: str) -> list[str]:
 
 
 def environment_in(place: Path, **more: str) -> dict[str, str]:
-    """An environment whose data and state are in a folder of their own."""
+    """An environment whose data and state are in a folder of their own; the voice is silent unless it is asked for."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("TALKDOWN_")}
     return {
         **kept,
         "XDG_DATA_HOME": str(place / "data"),
         "XDG_STATE_HOME": str(place / "state"),
+        "TALKDOWN_VOICE": "simulated",
         **more,
     }
 
