@@ -17,13 +17,17 @@
     │   └── GoingAway           503
     ├── EventError              an `error` event; the session goes on
     │   └── AudioNotHere
-    └── AnswerFailed            a `response.done` with status `failed`; the session goes on
-        ├── AgentUnreachable
-        ├── AnswerLate
-        ├── AnswerLost
-        ├── GatewayStopping
-        ├── MouthBusy
-        └── MouthFailed
+    ├── AnswerFailed            a `response.done` with status `failed`; the session goes on
+    │   ├── AgentUnreachable
+    │   ├── AnswerLate
+    │   ├── AnswerLost
+    │   ├── GatewayStopping
+    │   ├── MouthBusy
+    │   └── MouthFailed
+    └── ModelError              between the ears or the mouth and a model's process; never shown to a person
+        ├── Saturated
+        ├── ModelFailed
+        └── ModelDied
 """
 
 from __future__ import annotations
@@ -180,3 +184,21 @@ class MouthFailed(AnswerFailed):
     """This could not be spoken; the text stands on the page."""
 
     code = "speech_failed"
+
+
+class ModelError(VoiceError):
+    """A model could not do what was asked of it."""
+
+    code = "model"
+
+
+class Saturated(ModelError):
+    """As much waits for this model as may wait."""
+
+
+class ModelFailed(ModelError):
+    """The model refused this job; it goes on with the next."""
+
+
+class ModelDied(ModelError):
+    """The model's process ended, or did not answer, while it had this job; it is started again."""
