@@ -1,0 +1,211 @@
+// The conversation: one chat, the turns in it, and their answers as they are written.
+
+import { AnswerView } from "./answer.js";
+import { uuid, web } from "./client.js";
+import { byId, h } from "./dom.js";
+import { follow } from "./follow.js";
+import { ENDED, asked, restored } from "./frames.js";
+import { wantedOf } from "./source.js";
+
+/** @import { Turn } from "./frames.js" */
+/** @import { Wanted } from "./source.js" */
+
+/**
+ * A turn, and where it is shown.
+ * @typedef {{ turn: Turn, view: AnswerView, stop: AbortController }} Entry
+ *
+ * A chat ends with its signal: whatever still runs for it then is late, and is dropped.
+ * @typedef {object} Chat
+ * @property {string} id
+ * @property {AbortController} ended
+ * @property {Entry[]} turns
+ *
+ * @typedef {object} ConversationNeeds
+ * @property {(wanted: Wanted, from: HTMLElement) => void} openSource
+ * @property {(question: string) => void} askAgain
+ * @property {() => void} changed
+ */
+
+const CHAT = "talkdown.chat";
+const wide = matchMedia("(min-width: 66rem)");
+
+export class Conversation {
+  /** @type {Chat | null} */
+  chat = null;
+  /** Whether the connection to the running answer is lost for the moment. */
+  lost = false;
+  /**
+   * Where traces are looked at, with `{trace_id}` in the place of the id.
+   * @type {string | null}
+   */
+  #traceUrl = null;
+
+  /** @param {ConversationNeeds} needs */
+  constructor(needs) {
+    this.needs = needs;
+  }
+
+  /** The newest turn that runs. */
+  get running() {
+    return this.chat?.turns.findLast(({ turn }) => !ENDED.has(turn.stage));
+  }
+
+  get empty() {
+    return this.chat === null || this.chat.turns.length === 0;
+  }
+
+  /**
+   * Begin a chat; there is none, or the last one was cleared.
+   * @param {string} id
+   * @returns {Chat}
+   */
+  begin(id) {
+    this.chat = { id, ended: new AbortController(), turns: [] };
+    remember(id);
+    return this.chat;
+  }
+
+  /** End the chat and clear the page; the turns that run are stopped, and nothing late is let in. */
+  clear() {
+    const ending = this.chat;
+    this.chat = null;
+    this.lost = false;
+    remember(null);
+    ending?.ended.abort();
+    for (const { turn } of ending?.turns ?? []) {
+      if (turn.turnId !== null && !ENDED.has(turn.stage)) stopTurn(turn.turnId);
+    }
+    byId("turns").replaceChildren();
+    byId("said").replaceChildren();
+    this.needs.changed();
+  }
+
+  /**
+   * Ask in this chat, or in a fresh one.
+   * @param {string} question
+   * @param {string} [freshId] of the chat that is begun if there is none
+   */
+  ask(question, freshId = uuid()) {
+    byId("said").replaceChildren();
+    void this.#add(this.chat ?? this.begin(freshId), asked(question));
+    this.#toFoot();
+  }
+
+  /** Stop the newest answer that runs; the chat goes on. */
+  stopAnswer() {
+    const id = this.running?.turn.turnId;
+    if (id) stopTurn(id);
+  }
+
+  /** Bring back the chat that this tab had before it was reloaded. */
+  async restore() {
+    const id = remembered();
+    if (id === null) return;
+    const within = this.begin(id);
+    try {
+      const stored = await web.chat(id, within.ended.signal);
+      for (const turn of stored.turns) void this.#add(within, restored(turn));
+      this.#toFoot();
+    } catch {
+      // A chat that cannot be read is begun anew with the next question.
+      if (this.chat === within && within.turns.length === 0) this.clear();
+    }
+  }
+
+  /** @param {string | null} url */
+  tracesAt(url) {
+    if (this.#traceUrl === url) return;
+    this.#traceUrl = url;
+    // Answers that were there before it was known where traces are looked at get their links now.
+    for (const { turn, view } of this.chat?.turns ?? []) view.show(turn);
+  }
+
+  /**
+   * Put a turn on the page and follow it to its end.
+   * @param {Chat} within
+   * @param {Turn} first
+   */
+  async #add(within, first) {
+    const stop = new AbortController();
+    within.ended.signal.addEventListener("abort", () => stop.abort(), { once: true });
+    const view = new AnswerView(first.question, {
+      openSource: (source, lit, from) => this.needs.openSource(wantedOf(source, lit), from),
+      askAgain: this.needs.askAgain,
+      stop: stopTurn,
+      traceLink: (traceId) => this.#traceUrl?.replace("{trace_id}", traceId) ?? null,
+      say: (words) => {
+        if (!ENDED.has(first.stage)) byId("said").append(h("p", {}, words));
+      },
+    });
+    const entry = { turn: first, view, stop };
+    within.turns.push(entry);
+    byId("turns").append(view.element);
+    let drawing = false;
+    const draw = () => {
+      drawing = false;
+      if (this.chat !== within) return;
+      const following = atFoot();
+      view.show(entry.turn);
+      if (following) this.#toFoot();
+      this.needs.changed();
+    };
+    draw();
+    await follow(web, within.id, first, stop.signal, {
+      changed: (turn) => {
+        entry.turn = turn;
+        if (drawing) return;
+        drawing = true;
+        requestAnimationFrame(draw);
+      },
+      lost: (now) => {
+        if (this.chat !== within) return;
+        this.lost = now;
+        this.needs.changed();
+      },
+      isKnown: (turnId) => within.turns.some(({ turn }) => turn.turnId === turnId),
+    });
+    if (this.chat !== within) return;
+    this.lost = false;
+    draw();
+  }
+
+  #toFoot() {
+    scroller().scrollTo({ top: scroller().scrollHeight });
+  }
+}
+
+/** @param {string} turnId */
+function stopTurn(turnId) {
+  // A turn that has just ended, or a connection that is gone: the turn's own frames say what became of it.
+  void web.cancel(turnId).catch(() => undefined);
+}
+
+/**
+ * Keep the chat for a reload of this tab. A browser that keeps nothing for pages only loses that.
+ * @param {string | null} id
+ */
+function remember(id) {
+  try {
+    if (id === null) sessionStorage.removeItem(CHAT);
+    else sessionStorage.setItem(CHAT, id);
+  } catch {
+    // Storage is switched off.
+  }
+}
+
+function remembered() {
+  try {
+    return sessionStorage.getItem(CHAT);
+  } catch {
+    return null;
+  }
+}
+
+function scroller() {
+  return wide.matches ? byId("main") : /** @type {HTMLElement} */ (document.scrollingElement);
+}
+
+function atFoot() {
+  const { scrollTop, clientHeight, scrollHeight } = scroller();
+  return scrollHeight - scrollTop - clientHeight < 120;
+}
