@@ -27,7 +27,8 @@
     └── ModelError              between the ears or the mouth and a model's process; never shown to a person
         ├── Saturated
         ├── ModelFailed
-        └── ModelDied
+        ├── ModelDied
+        └── ModelMissing        the start ends with it
 """
 
 from __future__ import annotations
@@ -202,3 +203,9 @@ class ModelFailed(ModelError):
 
 class ModelDied(ModelError):
     """The model's process ended, or did not answer, while it had this job; it is started again."""
+
+
+class ModelMissing(ModelError):
+    """A model's file is missing or is not the one that this version was made with; install Talkdown again."""
+
+    code = "model_missing"
