@@ -69,6 +69,8 @@ export class Call {
   press() {}
   release() {}
   retract() {}
+  /** @param {boolean} _on */
+  mute(_on) {}
   async changeMicrophone() {}
   /** @param {string} _deviceId */
   async changeSpeaker(_deviceId) {}

@@ -10,6 +10,14 @@ export type TransportKind = "webrtc" | "websocket";
 /** A part of an answer: code points, half-open. */
 export type Span = readonly [start: number, end: number];
 
+/** Time, so that tests need not wait for it. */
+export interface Clock {
+  /** Milliseconds since 1970. */
+  now(): number;
+  /** Do it once, later; the answer takes that back. */
+  after(ms: number, what: () => void): () => void;
+}
+
 /** What the call is doing while it stands. */
 export type Doing =
   /** The voice is silent here: questions are typed. */
@@ -101,6 +109,8 @@ export interface CallControls {
   press(): void;
   release(): void;
   retract(): void;
+  /** Let nothing of the microphone in until it is taken back; whatever else changes, reconnecting too. */
+  mute(on: boolean): void;
   /** Take up the microphone that `needs.microphone` gives now. */
   changeMicrophone(): Promise<void>;
   changeSpeaker(deviceId: string): Promise<void>;
