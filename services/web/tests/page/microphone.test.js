@@ -42,3 +42,15 @@ test("a released microphone has no track left", () => {
   release(null);
   assert.deepEqual(stopped, [1, 2]);
 });
+
+test("a chosen microphone that is not there any more is replaced by the default one", async () => {
+  const asked = [];
+  const mediaDevices = {
+    getUserMedia: ({ audio }) => {
+      asked.push(audio.deviceId?.exact);
+      return audio.deviceId ? Promise.reject(named("OverconstrainedError")) : Promise.resolve("the default");
+    },
+  };
+  assert.equal(await openMicrophone({ isSecureContext: true, mediaDevices }, "headset"), "the default");
+  assert.deepEqual(asked, ["headset", undefined]);
+});

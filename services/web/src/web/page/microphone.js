@@ -31,15 +31,24 @@ const WORDS = {
     "Close other programs that use it, or plug it in again, then press Start.",
   ],
   ended: ["The microphone was taken away.", "Plug it in again, then press Start."],
+  muted: [
+    "The system or the headset mutes the microphone.",
+    "Switch it on there: a key of the keyboard, a button of the headset, or the system's sound settings.",
+  ],
+  silent: [
+    "No sound arrives from the microphone.",
+    "See whether it is muted, or choose another one.",
+  ],
+  blocked: ["The browser keeps the voice silent until you allow it.", "Press the button to hear it."],
   unknown: ["The microphone could not be opened.", "Press Start again; if it keeps failing, restart the browser."],
 };
 
 /**
- * @param {keyof typeof WORDS} code
+ * @param {string} code
  * @returns {Problem}
  */
 export function problem(code) {
-  const [message, remedy] = /** @type {[string, string]} */ (WORDS[code]);
+  const [message, remedy] = /** @type {[string, string]} */ (WORDS[code] ?? WORDS["unknown"]);
   return { code, message, remedy };
 }
 
@@ -79,19 +88,22 @@ export class NoMicrophone extends Error {
 }
 
 /**
- * Ask for the microphone.
+ * Ask for the microphone: the chosen one, or the browser's default where none is chosen or the chosen one is not there.
  * @param {{ isSecureContext: boolean, mediaDevices?: Pick<MediaDevices, "getUserMedia"> | undefined }} browser
+ * @param {string | null} [deviceId]
  * @returns {Promise<MediaStream>}
  */
-export async function openMicrophone({ isSecureContext, mediaDevices }) {
+export async function openMicrophone(browser, deviceId = null) {
+  const { isSecureContext, mediaDevices } = browser;
   if (!isSecureContext) throw new NoMicrophone(problem("insecure"));
   if (!mediaDevices?.getUserMedia) throw new NoMicrophone(problem("unsupported"));
+  const audio = { echoCancellation: true, noiseSuppression: true, autoGainControl: true };
   try {
-    return await mediaDevices.getUserMedia({
-      audio: { echoCancellation: true, noiseSuppression: true, autoGainControl: true },
-    });
+    return await mediaDevices.getUserMedia({ audio: deviceId ? { ...audio, deviceId: { exact: deviceId } } : audio });
   } catch (error) {
-    throw new NoMicrophone(problemOf(error));
+    const why = problemOf(error);
+    if (deviceId && why.code === "missing") return openMicrophone(browser);
+    throw new NoMicrophone(why);
   }
 }
 
