@@ -1,6 +1,7 @@
 """A consumer in a process of its own, to be killed: ``python bus_victim.py URL MODE [TURN]``.
 
-``hang`` says that it began and never ends; ``die`` ends the process on the turn that is named, and handles others.
+``hang`` says that it began and never ends; ``slow`` takes a second for each; ``die`` ends the process on the turn that
+is named, and handles others.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ async def main(url: str, mode: str, turn: str) -> None:
         print(event.turn_id, flush=True)
         if mode == "hang":
             await asyncio.Event().wait()
+        if mode == "slow":
+            await asyncio.sleep(1.0)
         if str(event.turn_id) == turn:
             os._exit(9)
 

@@ -150,6 +150,14 @@ class KafkaConsumer(ConsumerRebalanceListener):
         if whole is not None:
             self._worker.take(whole)
 
+    async def ours(self, delivery: Delivery) -> bool:
+        """Whether its partition is still this member's."""
+        return delivery.partition in self._progress
+
+    def dropped(self, delivery: Delivery) -> None:
+        """Leave it to whoever has its partition now."""
+        self._settled.set()
+
     def done(self, delivery: Delivery) -> None:
         """Let its offsets be committed."""
         progress = self._progress.get(delivery.partition)

@@ -1,14 +1,18 @@
 """Which partitions of a stream are ours: a lease that is renewed by heartbeats, shared fairly among a group's members.
 
-A member's lease ends ``lease_s`` after its last beat; its partitions are then free. A partition that a newcomer is owed
-is given up once nothing of it is in hand, so that no event is handled twice because of a newcomer.
+A member's lease ends ``lease_s`` after its last beat; its partitions are then free. A member that finds that its own
+lease may have ended (its process or its server stood still) begins nothing until a beat has said what is still its own,
+and lets go of the rest; one that was late itself does not take another for dead at once (``lua/balance.lua``). What
+remains is a handler that was running when its process stood still for longer than the lease: it may overlap with its
+successor. A partition that a newcomer is owed is given up once nothing of it is in hand, so that no event is handled
+twice because of a newcomer.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable
 from contextlib import suppress
 
 from redis.exceptions import RedisError
@@ -38,6 +42,10 @@ class Leases:
         self._options = options
         self._every_s = options.lease_s / 3
         self._beat_at = 0.0
+        self._sure_until = 0.0
+        self._beaten = asyncio.Event()
+        self._closed = False
+        self._terms = [0] * options.partitions
 
     @property
     def readable(self) -> list[int]:
@@ -48,6 +56,27 @@ class Leases:
         """Seconds until the next beat is due."""
         return max(0.001, self._beat_at - asyncio.get_running_loop().time())
 
+    @property
+    def sure(self) -> bool:
+        """Whether the lease stands for certain."""
+        return asyncio.get_running_loop().time() < self._sure_until
+
+    def term(self, partition: int) -> int:
+        """Counts how often a partition ceased to be ours."""
+        return self._terms[partition]
+
+    async def hold(self, partition: int) -> bool:
+        """Whether a partition is still ours; waits for a beat where the lease may have ended."""
+        term = self._terms[partition]
+        while not self.sure and not self._closed:
+            await self._beaten.wait()
+        return partition in self.owned and self._terms[partition] == term and not self._closed
+
+    def close(self) -> None:
+        """Let nobody wait for a beat any more: nothing new is begun."""
+        self._closed = True
+        self._beaten.set()
+
     def take_lost(self) -> set[int]:
         """The partitions that ceased to be ours since this was last asked."""
         lost, self._lost = self._lost, set()
@@ -57,19 +86,25 @@ class Leases:
         """Beat at once, because what the server knew of us may be gone."""
         self._beat_at = 0.0
 
-    async def beat_if_due(self, held_in: Mapping[int, int]) -> None:
-        """Beat when it is time; ``held_in`` counts what is in hand in each partition."""
+    async def beat_if_due(self, in_hand: Callable[[int], bool]) -> None:
+        """Beat when it is time; ``in_hand`` says whether anything of a partition is."""
         if asyncio.get_running_loop().time() >= self._beat_at:
-            await self.beat([partition for partition in self._leaving if not held_in.get(partition)])
+            await self.beat([partition for partition in self._leaving if not in_hand(partition)])
 
     async def beat(self, giving_up: list[int]) -> None:
         """Renew the lease, give up partitions, and learn which are ours and how many we are owed."""
+        now = asyncio.get_running_loop().time()
         arguments = [self._name, int(self._options.lease_s * 1000), self._options.partitions, *giving_up]
-        share, *owned = await self._scripts.balance(self._keys, arguments)
-        now_owned = set(owned)
-        self._lost |= self.owned - now_owned
+        self._lose(set(giving_up))  # from now on another may have them
+        share, new, *owned = await self._scripts.balance(self._keys, arguments)
+        now_owned, fresh = set(owned), set(owned[len(owned) - new :])
+        self._lose(self.owned - now_owned | self.owned & fresh)
         self.unclaimed = (self.unclaimed | (now_owned - self.owned)) & now_owned
         self.owned = now_owned
+        self._sure_until = now + self._options.lease_s
+        self._beaten.set()
+        if not self._closed:
+            self._beaten.clear()
         self._leaving &= now_owned
         while len(now_owned) - len(self._leaving) > share:
             self._leaving.add(max(now_owned - self._leaving))
@@ -90,3 +125,9 @@ class Leases:
         """Give everything up at once."""
         await self._scripts.leave(self._keys, [self._name])
         self.owned = set()
+
+    def _lose(self, partitions: set[int]) -> None:
+        self._lost |= partitions
+        self.owned = self.owned - partitions
+        for partition in partitions:
+            self._terms[partition] += 1

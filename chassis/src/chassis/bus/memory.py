@@ -187,6 +187,12 @@ class _Consumer:
                 if whole is not None:
                     yield whole
 
+    async def ours(self, delivery: Delivery) -> bool:
+        return True
+
+    def dropped(self, delivery: Delivery) -> None:
+        self.done(delivery)
+
     def done(self, delivery: Delivery) -> None:
         self._held.pop(id(delivery), None)
         self._changed.set()

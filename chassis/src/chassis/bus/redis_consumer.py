@@ -3,6 +3,7 @@
 ::
 
     loop:  beat (renew the lease, learn which partitions are ours) -> claim what the last owner left -> read
+           now and then claim anew: a process that stood still may have read after its lease had ended, and let go
     beside it: acknowledge in batches · try failed ones again · take suspects one by one
 """
 
@@ -61,8 +62,9 @@ class RedisConsumer:
         )
         self._settling.worker = self._worker
         self._assembler = Assembler(options.parts_within_s)
-        self._claims: set[asyncio.Task[None]] = set()
+        self._claims: dict[int, asyncio.Task[None]] = {}
         self._trim_at = 0.0
+        self._claim_at = 0.0
 
     async def run(self) -> None:
         """Consume until cancelled; then finish what runs, within the grace, and give up the leases."""
@@ -104,16 +106,20 @@ class RedisConsumer:
                 raise answer
 
     async def _tend(self) -> None:
-        await self._leases.beat_if_due(self._worker.held_in)
+        await self._leases.beat_if_due(self._in_hand)
         for partition in self._leases.take_lost():
-            self._assembler.drop(partition)
+            self._worker.drop(partition)
+            self._settling.lose(partition, self._assembler.drop(partition))
+        now = asyncio.get_running_loop().time()
+        if now >= self._claim_at:
+            self._claim_at = now + self._options.lease_s
+            self._leases.unclaimed |= self._leases.owned
         for partition in list(self._leases.unclaimed):
             self._leases.unclaimed.discard(partition)
             await self._claim(partition)
         for delivery in self._assembler.lost():
             delivery.verdict = LOST_PART
             self._worker.take(delivery)
-        now = asyncio.get_running_loop().time()
         if now >= self._trim_at:
             self._trim_at = now + self._options.trim_every_s
             await self._trim()
@@ -123,6 +129,8 @@ class RedisConsumer:
         rest = self._leases.until_beat()
         if not partitions:
             await asyncio.sleep(rest)
+            return
+        if not self._leases.sure:
             return
         if not self._worker.has_room or self._settling.crowded:
             self._assembler.postpone()
@@ -141,6 +149,10 @@ class RedisConsumer:
             partition = self._partition_of[name]
             for place, fields in entries:
                 self._take(partition, place, fields, 1)
+
+    def _in_hand(self, partition: int) -> bool:
+        held = self._worker.held_in.get(partition)
+        return bool(held) or self._settling.busy(partition)
 
     def _take(self, partition: int, place: bytes, flat: list[bytes], attempts: int) -> bool:
         """Hand an entry to the worker; false where it is a part of an event that is not whole yet."""
@@ -168,10 +180,10 @@ class RedisConsumer:
             if len(rows) < PENDING_PAGE:
                 break
             first = "(" + rows[-1][0].decode()
-        if suspects:
-            task = asyncio.create_task(self._claim_alone(partition, suspects))
-            self._claims.add(task)
-            task.add_done_callback(self._claims.discard)
+        before = self._claims.get(partition)
+        if suspects and (before is None or before.done()):
+            alone = self._claim_alone(partition, self._leases.term(partition), suspects)
+            self._claims[partition] = asyncio.create_task(alone)
 
     async def _claim_these(self, partition: int, rows: list[tuple[bytes, int]]) -> bool:
         if not rows:
@@ -184,15 +196,21 @@ class RedisConsumer:
             taken = self._take(partition, place, flat, counts[place] + 1) or taken
         return taken
 
-    async def _claim_alone(self, partition: int, suspects: list[tuple[bytes, int]]) -> None:
+    async def _claim_alone(self, partition: int, term: int, suspects: list[tuple[bytes, int]]) -> None:
         for place, count in suspects:
-            if partition not in self._leases.owned:
+            if self._leases.term(partition) != term:
                 return
+            if place in self._settling.held[partition]:
+                continue
+            self._settling.claiming[partition] += 1
             try:
-                if await self._claim_these(partition, [(place, count)]):
-                    await self._settling.settled(partition, place)
+                taken = await self._claim_these(partition, [(place, count)])
             except (RedisError, *LOST):
                 return  # the reader notices too, and claims anew when it is connected again
+            finally:
+                self._settling.claiming[partition] -= 1
+            if taken:
+                await self._settling.settled(partition, place)
 
     async def _trim(self) -> None:
         seconds, micros = await self._redis.time()
@@ -201,9 +219,10 @@ class RedisConsumer:
             await self._scripts.trim([self._names[partition]], [oldest])
 
     async def _end(self, acknowledging: asyncio.Task[None]) -> None:
+        self._leases.close()
         beating = asyncio.create_task(self._leases.keep_beating())
         try:
-            await end(*self._claims)
+            await end(*self._claims.values())
             await self._worker.stop(self._options.grace_s)
         finally:
             await end(beating, acknowledging)

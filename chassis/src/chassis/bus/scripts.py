@@ -24,7 +24,7 @@ class Scripts:
         }
 
     async def balance(self, keys: Words, args: Words) -> list[int]:
-        """Renew a consumer's lease: its fair share of partitions, and those that it has."""
+        """Renew a consumer's lease: its fair share of partitions, how many are new to it, and those that it has."""
         return await self._run("balance", keys, args)
 
     async def leave(self, keys: Words, args: Words) -> None:

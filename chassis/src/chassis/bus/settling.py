@@ -38,6 +38,7 @@ class RedisSettling:
         options: Options,
     ) -> None:
         self.held: list[set[bytes]] = [set() for _ in names]
+        self.claiming = [0] * len(names)
         self.not_crowded = asyncio.Event()
         self.not_crowded.set()
         self._redis = redis
@@ -48,14 +49,36 @@ class RedisSettling:
         self._leases = leases
         self._options = options
         self._acks: list[list[bytes]] = [[] for _ in names]
+        self._sending: list[list[bytes]] = [[] for _ in names]
         self._wanted = asyncio.Event()
-        self._waiting: set[asyncio.Task[None]] = set()
+        self._waiting: dict[asyncio.Task[None], Delivery] = {}
         self._watched: dict[tuple[int, bytes], asyncio.Future[None]] = {}
 
     @property
     def crowded(self) -> bool:
         """Whether too many events wait for another attempt."""
         return len(self._waiting) >= CROWD
+
+    def busy(self, partition: int) -> bool:
+        """Whether anything of a partition is about to be acknowledged, or to be taken up again."""
+        return bool(self._acks[partition] or self._sending[partition] or self.claiming[partition])
+
+    def lose(self, partition: int, parts: list[bytes]) -> None:
+        """Leave what waits for another attempt, and what came in parts that are not whole, to another process."""
+        self.held[partition].difference_update(parts)
+        for task, delivery in self._waiting.items():
+            if delivery.partition == partition:
+                task.cancel()
+                self.held[partition].difference_update(delivery.places)
+
+    async def ours(self, delivery: Delivery) -> bool:
+        """Whether its partition is ours; waits for a beat where the lease may have ended."""
+        return await self._leases.hold(delivery.partition)
+
+    def dropped(self, delivery: Delivery) -> None:
+        """Leave it where it is pending: whoever has the partition claims it."""
+        self.held[delivery.partition].difference_update(delivery.places)
+        self._tell(delivery)
 
     def done(self, delivery: Delivery) -> None:
         """Acknowledge it with the next batch."""
@@ -67,7 +90,7 @@ class RedisSettling:
     def again(self, delivery: Delivery, pause_s: float) -> None:
         """Hand it to the worker again after a pause, counted on the server as one more attempt."""
         task = asyncio.create_task(self._try_again(delivery, pause_s))
-        self._waiting.add(task)
+        self._waiting[task] = delivery
         task.add_done_callback(self._forget)
         if self.crowded:
             self.not_crowded.clear()
@@ -126,6 +149,7 @@ class RedisSettling:
 
     async def _send(self, line: Line) -> None:
         acks, self._acks = self._acks, [[] for _ in self._names]
+        self._sending = acks
         batches = [(partition, places) for partition, places in enumerate(acks) if places]
         if not batches:
             return
@@ -136,6 +160,8 @@ class RedisSettling:
                 self._acks[partition] += places
             self._wanted.set()
             raise
+        finally:
+            self._sending = [[] for _ in self._names]
         for partition, places in batches:
             self.held[partition].difference_update(places)
 
@@ -146,6 +172,7 @@ class RedisSettling:
             if delivery.partition not in self._leases.owned:
                 held.difference_update(delivery.places)  # whoever has the partition now claims it
                 return
+            self.claiming[delivery.partition] += 1
             try:
                 command = ("XCLAIM", self._names[delivery.partition], self._group, "owner", 0, *delivery.places)
                 more = ("RETRYCOUNT", delivery.attempts + 1, "JUSTID")
@@ -155,7 +182,9 @@ class RedisSettling:
                 if isinstance(error, ResponseError):  # the group is gone, and the event with it
                     claimed = []
                     break
-                await asyncio.sleep(self._options.first_pause_s)
+            finally:
+                self.claiming[delivery.partition] -= 1
+            await asyncio.sleep(self._options.first_pause_s)
         if not claimed:
             held.difference_update(delivery.places)
             return
@@ -163,7 +192,7 @@ class RedisSettling:
         self.worker.take(delivery)
 
     def _forget(self, task: asyncio.Task[None]) -> None:
-        self._waiting.discard(task)
+        self._waiting.pop(task, None)
         if not self.crowded:
             self.not_crowded.set()
 

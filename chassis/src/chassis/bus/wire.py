@@ -160,10 +160,10 @@ class Assembler:
         for parts in self._open.values():
             parts.since = now
 
-    def drop(self, partition: int) -> None:
-        """Forget what was begun in a partition that is another's now."""
-        for at in [at for at in self._open if at[0] == partition]:
-            del self._open[at]
+    def drop(self, partition: int) -> list[bytes]:
+        """Forget what was begun in a partition that is another's now; gives the places of the parts."""
+        dropped = [self._open.pop(at) for at in list(self._open) if at[0] == partition]
+        return [place for parts in dropped for place, _ in parts.pieces.values()]
 
     def _give_out(self, at: tuple[int, bytes]) -> Delivery:
         parts = self._open.pop(at)

@@ -38,6 +38,14 @@ NEVER_FINISHED = 3
 class Settling(Protocol):
     """How an adapter lets go of what it received."""
 
+    async def ours(self, delivery: Delivery) -> bool:
+        """Whether it may be begun here; waits where that is not certain."""
+        ...
+
+    def dropped(self, delivery: Delivery) -> None:
+        """It was not begun, because it is another process's now."""
+        ...
+
     def done(self, delivery: Delivery) -> None:
         """It was handled."""
         ...
@@ -129,6 +137,20 @@ class Worker:
         if not self.has_room:
             self.room.clear()
 
+    def drop(self, partition: int) -> None:
+        """Begin nothing more of what was taken in a partition; what runs goes on."""
+        waiting = set(self._ready)
+        for key, lane in list(self._lanes.items()):
+            running = key not in waiting
+            for delivery in list(lane)[running:]:
+                if delivery.partition == partition:
+                    lane.remove(delivery)
+                    self._let_go(delivery)
+                    self._settling.dropped(delivery)
+            if not lane:
+                del self._lanes[key]
+                self._ready.remove(key)
+
     async def stop(self, grace_s: float) -> None:
         """Begin nothing more; running handlers have ``grace_s``, then they are cancelled. The rest stays unsettled."""
         self._stopping = True
@@ -148,7 +170,12 @@ class Worker:
                 lane = self._lanes[key]
                 delivery = lane[0]
                 try:
-                    await self._handle(delivery)
+                    if await self._settling.ours(delivery):
+                        if self._stopping:
+                            return
+                        await self._handle(delivery)
+                    else:
+                        self._settling.dropped(delivery)
                 finally:
                     lane.popleft()
                     if lane:
