@@ -1,6 +1,11 @@
-// The Realtime events that the page understands; the types are those of the provider's own package.
+// The events of the Realtime protocol: the page's are built here, and the session's are read; the types of both are those
+// of the provider's own package.
 
-/** @import { RealtimeServerEvent } from "openai/resources/realtime/realtime" */
+/** @import { InputAudioBufferAppendEvent, InputAudioBufferClearEvent, InputAudioBufferCommitEvent, OutputAudioBufferClearEvent, RealtimeServerEvent, ResponseCancelEvent, ResponseCreateEvent, SessionUpdateEvent } from "openai/resources/realtime/realtime" */
+
+const SERVER_VAD = /** @type {const} */ ({ type: "server_vad", create_response: false, interrupt_response: false });
+const VERBATIM =
+  "Read the text in the input aloud exactly as it stands, word for word. Add nothing, leave nothing out, answer nothing.";
 
 /**
  * What a browser offers instead of an Authorization header, which a WebSocket there cannot carry.
@@ -35,4 +40,88 @@ export function eventOf(data) {
  */
 export function mayReturn(code) {
   return code !== 1000 && code !== 1008 && code !== 1013;
+}
+
+/**
+ * How the session listens: it finds the ends of utterances itself, or is told of them (push to talk). It never answers
+ * by itself: the page asks the question (V3).
+ * @param {{ byHand: boolean, transcription: string | null }} how `transcription` names a model where the session has none
+ * @returns {SessionUpdateEvent}
+ */
+export function listening({ byHand, transcription }) {
+  return {
+    type: "session.update",
+    session: {
+      type: "realtime",
+      output_modalities: ["audio"],
+      audio: {
+        input: {
+          turn_detection: byHand ? null : { ...SERVER_VAD },
+          ...(transcription !== null && { transcription: { model: transcription } }),
+        },
+      },
+    },
+  };
+}
+
+/**
+ * Sound for the session: PCM, 16 bits, mono, 24 kHz, in base64.
+ * @param {string} audio
+ * @returns {InputAudioBufferAppendEvent}
+ */
+export function sound(audio) {
+  return { type: "input_audio_buffer.append", audio };
+}
+
+/** @returns {InputAudioBufferCommitEvent} */
+export function commit() {
+  return { type: "input_audio_buffer.commit" };
+}
+
+/** @returns {InputAudioBufferClearEvent} */
+export function forget() {
+  return { type: "input_audio_buffer.clear" };
+}
+
+/**
+ * Speak a text as it stands, outside of the conversation (ARCHITECTURE, Speech).
+ * @param {{ phraseId: string, turnId: string | null, text: string }} phrase
+ * @returns {ResponseCreateEvent}
+ */
+export function speech({ phraseId, turnId, text }) {
+  return {
+    type: "response.create",
+    event_id: `speech:${phraseId}`,
+    response: {
+      conversation: "none",
+      output_modalities: ["audio"],
+      tools: [],
+      instructions: VERBATIM,
+      input: [{ type: "message", role: "user", content: [{ type: "input_text", text }] }],
+      metadata: { phrase_id: phraseId, ...(turnId !== null && { turn_id: turnId }) },
+    },
+  };
+}
+
+/**
+ * @param {string} responseId
+ * @returns {ResponseCancelEvent}
+ */
+export function cancel(responseId) {
+  return { type: "response.cancel", event_id: `cancel:${responseId}`, response_id: responseId };
+}
+
+/** @returns {OutputAudioBufferClearEvent} */
+export function silence() {
+  return { type: "output_audio_buffer.clear" };
+}
+
+/**
+ * The phrase that a response speaks; null for a response that is none of ours.
+ * @param {{ metadata?: Record<string, unknown> | null | undefined }} response
+ * @returns {string | null}
+ */
+export function phraseOf(response) {
+  const id = response.metadata?.["phrase_id"];
+  return typeof id === "string" ? id : null;
 }

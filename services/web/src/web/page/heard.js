@@ -1,0 +1,140 @@
+// How far an answer was heard, in its code points (V11): from what was really played, never from what was only made.
+
+import { toCodePoints, toUtf16 } from "./offsets.js";
+
+/** @import { Span } from "./voice" */
+
+/** Characters a second of usual speech, until the voice has shown its own. */
+const USUAL_RATE = 15;
+
+/**
+ * @typedef {object} Playing
+ * @property {Span} span
+ * @property {number} length of the text as it is said, in code points
+ * @property {number} since milliseconds since 1970, moved on by the time that it was held
+ * @property {number | null} heldAt
+ * @property {{ ms: number, characters: number }[]} marks how much text had been said at which sound
+ * @property {number | null} duration of its sound in milliseconds, once that is known
+ */
+
+export class HeardLedger {
+  #rate = USUAL_RATE;
+  /** @type {Playing | null} */
+  #playing = null;
+  #heard = 0;
+
+  /** A new answer: nothing of it was heard. */
+  begin() {
+    this.#playing = null;
+    this.#heard = 0;
+  }
+
+  /**
+   * The first sound of a phrase is played.
+   * @param {Span} span
+   * @param {number} length of the text as it is said, in code points
+   * @param {number} now
+   */
+  started(span, length, now) {
+    this.#playing = { span, length, since: now, heldAt: null, marks: [], duration: null };
+  }
+
+  /**
+   * Of the phrase that plays, `characters` have been said once `ms` of its sound are out.
+   * @param {number} ms
+   * @param {number} characters
+   */
+  mark(ms, characters) {
+    this.#playing?.marks.push({ ms, characters });
+  }
+
+  /**
+   * All sound of the phrase is there, and lasts this long.
+   * @param {number} ms
+   */
+  whole(ms) {
+    if (this.#playing !== null && ms > 0) this.#playing.duration = ms;
+  }
+
+  /** @param {number} now */
+  hold(now) {
+    if (this.#playing !== null) this.#playing.heldAt ??= now;
+  }
+
+  /** @param {number} now */
+  resume(now) {
+    const playing = this.#playing;
+    if (playing === null || playing.heldAt === null) return;
+    playing.since += now - playing.heldAt;
+    playing.heldAt = null;
+  }
+
+  /**
+   * The phrase is over: said whole, or broken off here.
+   * @param {boolean} whole
+   * @param {number} now
+   * @param {number | null} played milliseconds of it that came out, where that is known
+   */
+  ended(whole, now, played) {
+    const playing = this.#playing;
+    if (playing === null) return;
+    if (whole) {
+      this.#heard = Math.max(this.#heard, playing.span[1]);
+      const seconds = (played ?? now - playing.since) / 1000;
+      if (seconds > 0.5) this.#rate = within(playing.length / seconds, 8, 25);
+    } else {
+      this.#heard = this.heard(now, played);
+    }
+    this.#playing = null;
+  }
+
+  /**
+   * How far the answer was heard, in its code points; a phrase that still plays is never heard whole.
+   * @param {number} now
+   * @param {number | null} played milliseconds of the phrase that came out, where that is known
+   * @returns {number}
+   */
+  heard(now, played) {
+    const playing = this.#playing;
+    if (playing === null) return this.#heard;
+    const ms = played ?? (playing.heldAt ?? now) - playing.since;
+    const said = within(this.#said(playing, ms) / Math.max(1, playing.length), 0, 1);
+    const [start, end] = playing.span;
+    return Math.max(this.#heard, within(start + Math.floor(said * (end - start)), start, Math.max(start, end - 1)));
+  }
+
+  /**
+   * @param {Playing} playing
+   * @param {number} ms
+   */
+  #said(playing, ms) {
+    const known = [{ ms: 0, characters: 0 }, ...playing.marks];
+    if (playing.duration !== null) known.push({ ms: playing.duration, characters: playing.length });
+    const before = known.findLast((mark) => mark.ms <= ms) ?? { ms: 0, characters: 0 };
+    const after = known.find((mark) => mark.ms > ms);
+    if (after === undefined) return before.characters + ((ms - before.ms) / 1000) * this.#rate;
+    return before.characters + ((after.characters - before.characters) * (ms - before.ms)) / (after.ms - before.ms);
+  }
+}
+
+/**
+ * The end of the last word that is complete at an offset: a word that was cut is said again.
+ * @param {string} text
+ * @param {number} codePoints
+ * @returns {number} code points
+ */
+export function wholeWords(text, codePoints) {
+  const at = toUtf16(text, codePoints);
+  if (at >= text.length || /\s/.test(text.charAt(at))) return toCodePoints(text, at);
+  const space = text.slice(0, at).search(/\s\S*$/);
+  return space < 0 ? 0 : toCodePoints(text, space);
+}
+
+/**
+ * @param {number} value
+ * @param {number} least
+ * @param {number} most
+ */
+function within(value, least, most) {
+  return Math.min(most, Math.max(least, value));
+}
