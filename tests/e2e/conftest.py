@@ -6,47 +6,25 @@ go to ``tests/artifacts/``.
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Generator, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
+from chromium import launched
 from page_window import Opens, Window
-from playwright.sync_api import Browser, expect, sync_playwright
+from playwright.sync_api import Browser, expect
 
 from embedded.product import Product
 
-CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
-FLAGS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--use-fake-device-for-media-stream",
-    "--use-fake-ui-for-media-stream",
-)
 expect.set_options(timeout=15_000)
 
 
 # One browser a module: while the synchronous Playwright lives, no test of asyncio can run in this process.
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """The system's Chromium, or Playwright's own where one was installed."""
-    path = next((found for name in CHROMIUM if (found := shutil.which(name))), None)
-    with sync_playwright() as playwright:
-        if path is None and not Path(playwright.chromium.executable_path).exists():
-            sentence = "There is no Chromium: apt-get install chromium, or .venv/bin/playwright install chromium."
-            if os.environ.get("CI"):
-                pytest.fail(sentence, pytrace=False)
-            pytest.skip(sentence)
-        launched = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
-        yield launched
-        launched.close()
+    """A browser without a window."""
+    with launched() as browser:
+        yield browser
 
 
 @pytest.fixture
