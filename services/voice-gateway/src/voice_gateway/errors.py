@@ -6,15 +6,18 @@
     ├── Refused                 an HTTP answer, or the end of a connection that was only just asked for
     │   ├── BadRequest          400
     │   ├── NotSupported        400
+    │   ├── OfferRefused        400
     │   ├── CredentialMissing   401
     │   ├── CredentialRefused   401
     │   ├── OriginRefused       403
     │   ├── CallUnknown         404
+    │   ├── CallGone            404
     │   ├── TooLarge            413
     │   ├── TooManyCredentials  429, with Retry-After
     │   ├── TooManySessions     429, with Retry-After
     │   │   └── EarsBusy
-    │   └── GoingAway           503
+    │   ├── GoingAway           503
+    │   └── NoWay               503
     ├── EventError              an `error` event; the session goes on
     │   └── AudioNotHere
     ├── AnswerFailed            a `response.done` with status `failed`; the session goes on
@@ -91,6 +94,18 @@ class CallUnknown(Refused):
     code, status = "call_unknown", 404
 
 
+class CallGone(Refused):
+    """There is no such call; it has ended, or never was."""
+
+    code, status = "call_unknown", 404
+
+
+class OfferRefused(Refused):
+    """This SDP offer cannot be read; send one as a browser's `createOffer` makes it."""
+
+    code = "invalid_offer"
+
+
 class TooLarge(Refused):
     """The request's body is larger than it may be; send less."""
 
@@ -119,6 +134,12 @@ class GoingAway(Refused):
 
     code, status, retry_after_s = "going_away", 503, 5
     close_code = 1001
+
+
+class NoWay(Refused):
+    """No call can reach this machine: TALKDOWN_ICE_ADDRESSES or TALKDOWN_ICE_PORTS name nothing that is free here."""
+
+    code, status, retry_after_s = "no_way", 503, 5
 
 
 class EventError(VoiceError):

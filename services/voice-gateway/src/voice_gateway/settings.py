@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 from typing import Annotated
 
 from pydantic import Field, field_validator, model_validator
@@ -32,6 +33,15 @@ class Settings(ServiceSettings):
     answer_s: Annotated[float, Field(gt=0)] = Field(default=35.0, description="a little over the agent's own 30 s")
     silent_s: Annotated[float, Field(gt=0)] = Field(default=2.0, description="a turn so long silent is looked up")
     lost_s: Annotated[float, Field(gt=0)] = Field(default=4.0, description="an older heartbeat is a lost worker's")
+    ice_addresses: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=("127.0.0.1",),
+        description="addresses on which calls take UDP, comma-separated, or `all` of this machine",
+    )
+    ice_ports: Annotated[tuple[int, int] | None, NoDecode] = Field(
+        default=None, description="the UDP ports of calls, as `50000-50100`; unset: any"
+    )
+    call_connect_s: Annotated[float, Field(gt=0)] = Field(default=15.0, description="a call not connected by then ends")
+    call_lost_s: Annotated[float, Field(gt=0)] = Field(default=20.0, description="a call without a sign of life ends")
     stop_s: Annotated[float, Field(ge=0)] = Field(default=7.0, description="answers in work may take so long at a stop")
 
     @field_validator("allowed_origins", mode="before")
@@ -40,6 +50,28 @@ class Settings(ServiceSettings):
         if isinstance(value, str):
             return tuple(part.strip().rstrip("/").lower() for part in value.split(",") if part.strip())
         return value
+
+    @field_validator("ice_addresses", mode="before")
+    @classmethod
+    def _addresses(cls, value: object) -> object:
+        named = value.replace(" ", "").split(",") if isinstance(value, str) else value
+        for address in named if isinstance(named, (list, tuple)) else ():
+            if address != "all":
+                ipaddress.ip_address(str(address))
+        return named
+
+    @field_validator("ice_ports", mode="before")
+    @classmethod
+    def _ports(cls, value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        first, _, last = value.partition("-")
+        if not (first.strip().isdigit() and (last or first).strip().isdigit()):
+            raise ValueError("Ports are written as 50000-50100.")
+        ports = int(first), int(last or first)
+        if not 1024 <= ports[0] <= ports[1] <= 65_535:
+            raise ValueError("Ports are from 1024 to 65535, the first not above the last.")
+        return ports
 
     @model_validator(mode="after")
     def _voice_is_here(self) -> Settings:
