@@ -21,7 +21,8 @@ def test_every_event_names_a_type_of_its_own() -> None:
 
 
 def test_every_message_has_an_example_and_no_example_is_left_over() -> None:
-    assert {path.stem for path in EXAMPLES.glob("*.json")} == set(MESSAGES)
+    # How an answer is cut into phrases is no message, but a rule that the gateway and the page share.
+    assert {path.stem for path in EXAMPLES.glob("*.json")} - {"phrases"} == set(MESSAGES)
 
 
 @pytest.mark.parametrize("name", sorted(MESSAGES))
