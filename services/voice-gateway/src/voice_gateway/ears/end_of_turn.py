@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from voice_gateway.ears.features import RATE, SECONDS, Samples, log_mel
+from voice_gateway.ears.features import RATE, SECONDS, Samples, log_mel, samples
 from voice_gateway.ears.runtime import open_model
 
 LONGEST_BYTES: Final = SECONDS * RATE * 2
@@ -23,12 +23,12 @@ class EndOfTurn:
 
     def run(self, sound: bytes) -> Iterator[float]:
         """The one result, 0 to 1."""
-        yield self.probability(np.frombuffer(sound[-LONGEST_BYTES:], "<i2").astype(np.float32) / 32_768)
+        yield self.probability(samples(sound[-LONGEST_BYTES:]))
 
     def probability(self, sound: Samples) -> float:
         """That the person who said ``sound`` (16 kHz, ±1) has finished."""
         # The graph ends in a sigmoid, though its output is named "logits".
-        (found,) = self._model.run(None, {"input_features": log_mel(sound)[None]})
+        (found,) = self._model({"input_features": log_mel(sound)[None]})
         return float(found.reshape(-1)[0])
 
 

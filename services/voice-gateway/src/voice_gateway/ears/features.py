@@ -25,6 +25,11 @@ _KNEE_MEL: Final = 15.0
 _OCTAVE: Final = np.log(6.4) / 27
 
 
+def samples(pcm: bytes) -> Samples:
+    """PCM16 as samples of ±1."""
+    return np.frombuffer(pcm, "<i2").astype(np.float32) * np.float32(1 / 32_768)
+
+
 def log_mel(sound: Samples) -> Samples:
     """Features of shape ``(80, 800)`` of the last 8 s of ``sound`` (16 kHz, ±1); what is missing before it is silence.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -43,6 +44,9 @@ SPEECH_TO_TEXT: Final = tuple(
         ("tokenizer.bin", "6884b35fd6377d4c4d32336a0bc152f36b64d1e45b6503683cdc238250a8472d"),
     )
 )
+
+RECOGNISER: Final = ("moonshine_voice", "libmoonshine.so" if sys.platform == "linux" else "libmoonshine.dylib")
+"""The package of the library that runs the speech-to-text model, and its file."""
 
 
 def path_of(file: ModelFile, folder: str | None = None) -> Path:

@@ -12,7 +12,9 @@ from typing import Final
 
 import numpy as np
 
-from voice_gateway.ears.features import RATE, Samples
+from voice_gateway.ears.features import RATE, Samples, samples
+from voice_gateway.ears.vocabulary import Correction
+from voice_gateway.ears.windows import Recognition
 
 _HEADER_VERSION: Final = 30_000
 _TINY: Final = 0
@@ -54,7 +56,7 @@ class _Transcript(ctypes.Structure):
 
 
 class SpeechToText:
-    """Each job is one stretch of speech (PCM16 at 16 kHz, under 20 s); its one result the words, with punctuation."""
+    """Each job is one stretch of speech (under 20 s); its one result the words, with punctuation and corrected."""
 
     def __init__(self, library: str, folder: str) -> None:
         self._library = ctypes.CDLL(library)
@@ -64,15 +66,21 @@ class SpeechToText:
             folder.encode(), ctypes.c_uint32(_TINY), options, ctypes.c_uint64(len(options)), _HEADER_VERSION
         )
         self._check(self._handle)
+        self._version, self._correction = 0, Correction(())
 
-    def run(self, sound: bytes) -> Iterator[str]:
-        """The one result."""
-        yield self.words(np.frombuffer(sound, "<i2").astype(np.float32) / 32_768)
+    def run(self, job: Recognition) -> Iterator[str | None]:
+        """The one result; None when the vocabulary is wanted first."""
+        if job.vocabulary is not None:
+            self._version, self._correction = job.vocabulary.version, Correction(job.vocabulary.words)
+        if job.version != self._version:
+            yield None
+            return
+        yield self._correction(self.words(samples(job.sound)))
 
     def words(self, sound: Samples) -> str:
         """What is said in ``sound`` (16 kHz, ±1)."""
         if sound.size < _SHORTEST:
-            sound = np.concatenate((sound, np.zeros(_SHORTEST - sound.size, np.float32)))
+            sound = np.concatenate((sound, np.zeros(_SHORTEST - sound.size, np.float32)), dtype=np.float32)
         found = ctypes.POINTER(_Transcript)()
         self._check(
             self._library.moonshine_transcribe_without_streaming(

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
 from voice_gateway.ears.features import Samples
-
-if TYPE_CHECKING:
-    import onnxruntime
+from voice_gateway.ears.runtime import Run
 
 WINDOW: Final = 512
 """Samples at 16 kHz; the model takes no other length."""
@@ -26,7 +24,7 @@ class VoiceActivity:
     only while nobody has spoken for 160 ms, because an empty memory hears a word's middle late too.
     """
 
-    def __init__(self, model: onnxruntime.InferenceSession) -> None:
+    def __init__(self, model: Run) -> None:
         self._model = model
         self._rate = np.array(16_000, np.int64)
         self._since_reset = 0
@@ -36,8 +34,7 @@ class VoiceActivity:
     def probability(self, window: Samples) -> float:
         """Of a voice in the next 512 samples (16 kHz, ±1)."""
         heard = np.concatenate((self._context, window))
-        given = {"input": heard[None], "state": self._state, "sr": self._rate}
-        found, self._state = self._model.run(None, given)
+        found, self._state = self._model({"input": heard[None], "state": self._state, "sr": self._rate})
         self._context = window[-_CONTEXT:]
         probability = float(found[0, 0])
         self._since_reset += 1
