@@ -16,7 +16,7 @@ import subprocess
 import sys
 import wave
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -189,14 +189,15 @@ def cough(seed: int = 3) -> Sound:
 
 @dataclass(frozen=True)
 class Recordings:
-    """The recordings of a folder, which is filled as they are asked for."""
+    """The recordings of a folder: ``texts`` are spoken at once when the first of them is asked for."""
 
     folder: Path
+    texts: Mapping[str, str] = field(default_factory=lambda: SPOKEN)
 
     def spoken(self, name: str) -> Sound:
-        """What the other voice says (a name of ``SPOKEN``)."""
+        """What the other voice says, by the name of its text."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        missing = {each: text for each, text in SPOKEN.items() if not self._file(each).exists()}
+        missing = {each: text for each, text in self.texts.items() if not self._file(each).exists()}
         if missing:
             speak(missing, self.folder)
         return load(self._file(name))
