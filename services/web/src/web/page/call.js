@@ -1,15 +1,43 @@
-// A call: the microphone and the session with the voice gateway, from Start to Stop.
+// A call, from Start to Stop: the microphone, a credential, and a connection that comes back by itself. WebRTC is tried
+// first; where its sound does not get through, the WebSocket carries the same events.
 
-import { eventOf, mayReturn, subprotocols } from "./events.js";
-import { NoMicrophone, openMicrophone, release } from "./microphone.js";
+import { Dialogue } from "./dialogue.js";
+import { NoMicrophone, openMicrophone, problem, release } from "./microphone.js";
+import { Moments } from "./moments.js";
+import { answerTo, callsUrl, socketUrl } from "./signalling.js";
+import { NotReached, WebRtc } from "./webrtc.js";
+import { OverWebSocket } from "./websocket.js";
 
+/** @import { ClientSecret } from "./wire" */
 /** @import { Problem } from "./microphone.js" */
-/** @import { CallControls, CallNeeds, Connection as Standing, Levels, Speaker } from "./voice" */
+/** @import { CallControls, CallNeeds, Clock, Connection as Standing, Doing, Levels, MomentName, Speaker, Transport, TransportKind, TransportListener } from "./voice" */
 
 /** @typedef {Standing} Connection */
 
-const ATTEMPTS = 5;
-const OPENING = 10_000;
+/** Milliseconds before each try to come back; about half a minute in all. */
+const WAITS = [250, 500, 1000, 2000, 4000, 8000, 8000, 8000];
+const SILENT = { agent: 0, microphone: 0 };
+
+/** @type {Clock} */
+const REAL = {
+  now: () => Date.now(),
+  after: (ms, what) => {
+    const timer = setTimeout(what, ms);
+    return () => clearTimeout(timer);
+  },
+};
+
+/**
+ * How transports are opened, and what time it is.
+ * @typedef {object} Around
+ * @property {(opening: import("./webrtc.js").Opening) => Promise<Transport>} webrtc
+ * @property {(opening: import("./websocket.js").Opening) => Promise<Transport>} websocket
+ * @property {typeof answerTo} answerTo
+ * @property {Clock} clock
+ */
+
+/** @type {Around} */
+const BROWSER = { webrtc: WebRtc.open, websocket: OverWebSocket.open, answerTo, clock: REAL };
 
 /**
  * One call. `stop` ends it for good; whatever comes later is ignored.
@@ -18,28 +46,62 @@ const OPENING = 10_000;
 export class Call {
   /** @type {MediaStream | null} */
   #microphone = null;
-  /** @type {WebSocket | null} */
-  #socket = null;
+  /** @type {Transport | null} */
+  #transport = null;
+  /** @type {ClientSecret | null} */
+  #secret = null;
   #ended = new AbortController();
+  /** Whether the sound of WebRTC was found not to get through; it is not tried again in this call. */
+  #blocked = false;
+  /** @type {Doing} */
+  #doing = { kind: "listening" };
+  /** @type {string | null} */
+  #note = null;
+  /** @type {Problem | null} */
+  #problem = null;
+  /** @type {string | null} */
+  #speaker = null;
+  #hurry = () => {};
 
   /**
    * @param {string} chatId
    * @param {CallNeeds} needs
+   * @param {Around} [around]
    */
-  constructor(chatId, needs) {
+  constructor(chatId, needs, around = BROWSER) {
     this.chatId = chatId;
     this.needs = needs;
+    this.around = around;
+    this.dialogue = new Dialogue({
+      clock: around.clock,
+      changed: (doing) => this.#does(doing),
+      trouble: (trouble) => this.#trouble(trouble),
+      ask: (question) => needs.ask?.(question),
+      said: (said) => needs.said?.(said),
+      interrupt: (turnId, heard) => needs.interrupt?.(turnId, heard),
+      heard: (turnId, characters) => needs.heard?.(turnId, characters),
+      moment: (name, turnId) => this.#happened(name, turnId),
+    });
+    this.moments = new Moments({
+      clock: around.clock,
+      tell: (moments) => this.callId !== null && needs.timeline?.(this.callId, moments),
+    });
+  }
+
+  /** The gateway's name for the call. */
+  get callId() {
+    const id = this.#secret?.session["id"];
+    return typeof id === "string" ? id : null;
   }
 
   /** Ask for the microphone, then open the session. */
   async start() {
     this.#show({ kind: "starting", step: "microphone" });
     try {
-      const microphone = await (this.needs.microphone?.() ?? openMicrophone(this.needs.browser));
-      if (this.#ended.signal.aborted) return release(microphone);
-      this.#microphone = microphone;
+      if (!(await this.#takeMicrophone())) return;
       this.#show({ kind: "starting", step: "connection" });
       await this.#open();
+      globalThis.addEventListener?.("online", () => this.#hurry(), { signal: this.#ended.signal });
     } catch (error) {
       this.#fail(error instanceof NoMicrophone ? error.problem : unreached(error));
     }
@@ -47,80 +109,255 @@ export class Call {
 
   /** End everything: requests, tracks, the connection. */
   stop() {
+    if (this.#ended.signal.aborted) return;
+    this.moments.flush();
     this.#ended.abort();
+    this.dialogue.stop();
+    this.#transport?.close();
+    this.#transport = null;
     release(this.#microphone);
     this.#microphone = null;
-    this.#socket?.close(1000, "stopped");
-    this.#socket = null;
+    this.#hurry();
   }
 
   /** @returns {Speaker} */
   speak() {
-    return { changed: () => undefined };
+    return this.dialogue.speak();
   }
 
   /** @returns {Levels} */
   levels() {
-    return { agent: 0, microphone: 0 };
+    return this.#transport?.levels() ?? SILENT;
   }
 
-  /** @param {boolean} _on */
-  pushToTalk(_on) {}
-  press() {}
-  release() {}
-  retract() {}
-  /** @param {boolean} _on */
-  mute(_on) {}
-  async changeMicrophone() {}
-  /** @param {string} _deviceId */
-  async changeSpeaker(_deviceId) {}
-  async unblock() {}
-  hush() {}
+  /** @param {boolean} on */
+  pushToTalk(on) {
+    this.dialogue.pushToTalk(on);
+  }
 
+  /** @param {boolean} on */
+  mute(on) {
+    this.dialogue.mute(on);
+  }
+
+  press() {
+    this.dialogue.button.press();
+  }
+
+  release() {
+    this.dialogue.button.release();
+  }
+
+  retract() {
+    this.dialogue.button.retract();
+  }
+
+  hush() {
+    this.dialogue.hush();
+  }
+
+  async changeMicrophone() {
+    if (!(await this.#takeMicrophone()) || this.#microphone === null) return;
+    await this.#transport?.useMicrophone(this.#microphone);
+    if (this.#problem?.code === "ended") this.#trouble(null);
+  }
+
+  /** @param {string} deviceId */
+  async changeSpeaker(deviceId) {
+    this.#speaker = deviceId;
+    await this.#transport?.useSpeaker(deviceId);
+  }
+
+  async unblock() {
+    await this.#transport?.unblock();
+    if (this.#problem?.code === "blocked") this.#trouble(null);
+  }
+
+  /** Take the microphone that the person chose, and give back the one before; false when the call is over. */
+  async #takeMicrophone() {
+    const { needs } = this;
+    const taken = await (needs.microphone?.() ?? openMicrophone(needs.browser));
+    if (this.#ended.signal.aborted) {
+      release(taken);
+      return false;
+    }
+    release(this.#microphone);
+    this.#microphone = taken;
+    for (const track of taken.getAudioTracks()) track.addEventListener("ended", () => void this.#unplugged(taken));
+    return true;
+  }
+
+  /**
+   * The microphone was taken away: the one that is left takes its place.
+   * @param {MediaStream} gone
+   */
+  async #unplugged(gone) {
+    if (this.#microphone !== gone || this.#ended.signal.aborted) return;
+    try {
+      await this.changeMicrophone();
+    } catch {
+      this.#trouble(problem("ended"));
+    }
+  }
+
+  /** Open a connection: WebRTC, or the WebSocket where its sound does not get through. */
   async #open() {
+    const { signal } = this.#ended;
+    let secret = await this.#credential();
+    /** @type {Transport | null} */
+    let transport = null;
+    if (secret.voice === "simulated") {
+      transport = await this.#overWebSocket(secret, null);
+    } else if (!this.#blocked) {
+      try {
+        transport = await this.#overWebRtc(secret);
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!(error instanceof NotReached)) throw error;
+        this.#blocked = true;
+        // A credential opens one connection.
+        secret = await this.#credential();
+      }
+    }
+    transport ??= await this.#overWebSocket(secret, this.#microphone);
+    if (signal.aborted) return transport.close();
+    this.#stands(secret, transport);
+  }
+
+  async #credential() {
     const secret = await this.needs.credential(this.chatId, this.#ended.signal);
-    if (this.#ended.signal.aborted) return;
-    const here = new URL("/v1/realtime", location.href);
-    here.protocol = here.protocol === "https:" ? "wss:" : "ws:";
-    const socket = this.needs.connect(here.href, subprotocols(secret.value));
-    this.#socket = socket;
-    await created(socket, this.#ended.signal);
-    socket.addEventListener("close", (event) => {
-      if (this.#socket === socket) void this.#lost(event.code);
+    this.#ended.signal.throwIfAborted();
+    return secret;
+  }
+
+  /** @param {ClientSecret} secret */
+  #overWebRtc(secret) {
+    const { signal } = this.#ended;
+    return this.around.webrtc({
+      microphone: /** @type {MediaStream} */ (this.#microphone),
+      answerTo: (offer) => this.around.answerTo(callsUrl(secret), offer, secret.value, signal),
+      listener: this.#listener(),
+      signal,
     });
+  }
+
+  /**
+   * @param {ClientSecret} secret
+   * @param {MediaStream | null} microphone
+   */
+  #overWebSocket(secret, microphone) {
+    return this.around.websocket({
+      microphone,
+      url: socketUrl(secret),
+      credential: secret.value,
+      paced: secret.voice !== "openai",
+      connect: this.needs.connect,
+      listener: this.#listener(),
+      signal: this.#ended.signal,
+    });
+  }
+
+  /** @returns {TransportListener} what is heard of one transport, for as long as it is the call's or becomes it */
+  #listener() {
+    let over = false;
+    return {
+      event: (event) => !over && this.dialogue.event(event),
+      lost: (why, mayReturn) => {
+        if (over) return;
+        over = true;
+        void this.#lost(why, mayReturn);
+      },
+      blocked: () => this.#trouble(problem("blocked")),
+    };
+  }
+
+  /**
+   * @param {ClientSecret} secret
+   * @param {Transport} transport
+   */
+  #stands(secret, transport) {
+    this.#secret = secret;
+    this.#transport = transport;
+    this.#note = this.#blocked ? FALLBACK : null;
+    if (this.#speaker !== null) void transport.useSpeaker(this.#speaker).catch(() => undefined);
     if (secret.voice === "simulated") {
       // The silent voice proves that the microphone can be had, and gives it back at once.
       release(this.#microphone);
       this.#microphone = null;
+      return this.#does({ kind: "silent" });
     }
-    this.#show({
-      kind: "on",
-      voice: secret.voice,
-      transport: "websocket",
-      note: null,
-      doing: secret.voice === "simulated" ? { kind: "silent" } : { kind: "listening" },
-      problem: null,
+    this.dialogue.attach(transport, {
+      waits: secret.voice !== "openai",
+      transcription: secret.voice === "openai" ? "gpt-transcribe" : null,
     });
   }
 
-  /** @param {number} code */
-  async #lost(code) {
-    this.#socket = null;
-    for (let attempt = 1; attempt <= ATTEMPTS && mayReturn(code); attempt += 1) {
+  /**
+   * @param {string} why
+   * @param {boolean} mayReturn
+   */
+  async #lost(why, mayReturn) {
+    this.dialogue.detach();
+    this.#transport = null;
+    for (const [place, wait] of WAITS.entries()) {
+      if (!mayReturn || this.#ended.signal.aborted) break;
+      this.#show({ kind: "returning", attempt: place + 1 });
+      await this.#pause(wait);
       if (this.#ended.signal.aborted) return;
-      this.#show({ kind: "returning", attempt });
-      await new Promise((resolve) => setTimeout(resolve, Math.min(500 * 2 ** (attempt - 1), 8000)));
       try {
         return await this.#open();
       } catch {
-        // The next attempt, or the words below, say it.
+        // The next try, or the words below, say it.
       }
     }
-    this.#fail({
-      code: "lost",
-      message: "The voice connection was lost.",
-      remedy: "Press Start to open a new one. Typing works without it.",
+    this.#fail(mayReturn ? LOST : { ...LOST, message: why });
+  }
+
+  /**
+   * Wait, or until the network is back.
+   * @param {number} ms
+   * @returns {Promise<void>}
+   */
+  #pause(ms) {
+    return new Promise((resolve) => {
+      const stop = this.around.clock.after(ms, () => resolve());
+      this.#hurry = () => {
+        stop();
+        resolve();
+      };
     });
+  }
+
+  /** @param {Doing} doing */
+  #does(doing) {
+    // What went wrong before is history once the person speaks again.
+    if (doing.kind === "hearing" && this.#doing.kind !== "hearing" && !STAYS.has(this.#problem?.code ?? "")) this.#problem = null;
+    this.#doing = doing;
+    if (this.#transport === null || this.#secret === null) return;
+    this.#show({
+      kind: "on",
+      voice: this.#secret.voice,
+      transport: this.#transport.kind,
+      note: this.#note,
+      doing,
+      problem: this.#problem,
+    });
+  }
+
+  /** @param {Problem | null} trouble */
+  #trouble(trouble) {
+    this.#problem = trouble;
+    this.#does(this.#doing);
+  }
+
+  /**
+   * @param {MomentName} name
+   * @param {string | null} turnId
+   */
+  #happened(name, turnId) {
+    const moment = { name, at: this.around.clock.now(), turnId };
+    this.needs.moment?.(moment, this.callId ?? "");
+    this.moments.add(moment);
   }
 
   /** @param {Problem} why */
@@ -136,39 +373,16 @@ export class Call {
   }
 }
 
-/**
- * Wait until the session says that it is there.
- * @param {WebSocket} socket
- * @param {AbortSignal} signal
- * @returns {Promise<void>}
- */
-function created(socket, signal) {
-  return new Promise((resolve, reject) => {
-    const late = setTimeout(() => refuse("It took too long."), OPENING);
-    const listening = new AbortController();
-    const refuse = (/** @type {string} */ why) => {
-      clearTimeout(late);
-      listening.abort();
-      socket.close();
-      reject(new Error(why));
-    };
-    const on = { signal: listening.signal };
-    signal.addEventListener("abort", () => refuse("stopped"), on);
-    socket.addEventListener("close", (event) => refuse(event.reason || "The session was refused."), on);
-    socket.addEventListener(
-      "message",
-      ({ data }) => {
-        const event = eventOf(data);
-        if (event?.type === "error") refuse(event.error.message);
-        if (event?.type !== "session.created") return;
-        clearTimeout(late);
-        listening.abort();
-        resolve();
-      },
-      on,
-    );
-  });
-}
+/** Problems that last until what they name is done. */
+const STAYS = new Set(["blocked", "ended"]);
+
+const FALLBACK = "Direct sound does not get through here, so the call runs over the WebSocket.";
+
+const LOST = {
+  code: "lost",
+  message: "The voice connection was lost.",
+  remedy: "Press Start to open a new one. Typing works without it.",
+};
 
 /**
  * @param {unknown} error
@@ -182,4 +396,3 @@ function unreached(error) {
     remedy: "Press Start to try again. Typing works without it.",
   };
 }
-

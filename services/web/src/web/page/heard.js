@@ -22,10 +22,13 @@ export class HeardLedger {
   /** @type {Playing | null} */
   #playing = null;
   #heard = 0;
+  /** What is known of a phrase whose sound has not begun. @type {Pick<Playing, "marks" | "duration">} */
+  #early = { marks: [], duration: null };
 
   /** A new answer: nothing of it was heard. */
   begin() {
     this.#playing = null;
+    this.#early = { marks: [], duration: null };
     this.#heard = 0;
   }
 
@@ -36,7 +39,8 @@ export class HeardLedger {
    * @param {number} now
    */
   started(span, length, now) {
-    this.#playing = { span, length, since: now, heldAt: null, marks: [], duration: null };
+    this.#playing = { span, length, since: now, heldAt: null, ...this.#early };
+    this.#early = { marks: [], duration: null };
   }
 
   /**
@@ -45,7 +49,7 @@ export class HeardLedger {
    * @param {number} characters
    */
   mark(ms, characters) {
-    this.#playing?.marks.push({ ms, characters });
+    (this.#playing ?? this.#early).marks.push({ ms, characters });
   }
 
   /**
@@ -53,7 +57,7 @@ export class HeardLedger {
    * @param {number} ms
    */
   whole(ms) {
-    if (this.#playing !== null && ms > 0) this.#playing.duration = ms;
+    if (ms > 0) (this.#playing ?? this.#early).duration = ms;
   }
 
   /** @param {number} now */
@@ -77,6 +81,7 @@ export class HeardLedger {
    */
   ended(whole, now, played) {
     const playing = this.#playing;
+    this.#early = { marks: [], duration: null };
     if (playing === null) return;
     if (whole) {
       this.#heard = Math.max(this.#heard, playing.span[1]);

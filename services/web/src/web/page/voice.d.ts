@@ -92,6 +92,8 @@ export interface CallNeeds {
   interrupt?(turnId: string, heard: number): void;
   heard?(turnId: string, characters: number): void;
   moment?(moment: Moment, callId: string): void;
+  /** Tell the gateway what happened in a call. */
+  timeline?(callId: string, moments: Moment[]): void;
 }
 
 /** What the page may ask of a call, whatever state it is in; `Call` in call.js. */
@@ -127,8 +129,6 @@ export interface TransportListener {
   lost(why: string, mayReturn: boolean): void;
   /** The browser keeps the sound back until the person does something on the page. */
   blocked(): void;
-  /** The microphone's track ended: unplugged, or taken by the system. */
-  microphoneEnded(): void;
 }
 
 /** A session's wire, with its sound in both directions. */
@@ -141,6 +141,8 @@ export interface Transport {
   clear(): void;
   /** Milliseconds of the named response that were really played; null where that is not known. */
   played(responseId: string): number | null;
+  /** Milliseconds of sound of the named response that have come; null where that is not known. */
+  received(responseId: string): number | null;
   /** Whether the microphone is let in. */
   listen(open: boolean): void;
   useMicrophone(stream: MediaStream): Promise<void>;

@@ -137,6 +137,7 @@ export interface DeadLetter {
 export interface ClientSecret {
   value: string;
   expires_at: number;
+  session: Record<string, unknown>;
   voice: "simulated" | "local" | "openai" | "gemini";
   chat_id: string;
 }

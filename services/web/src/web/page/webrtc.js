@@ -1,0 +1,232 @@
+// A session over WebRTC: sound on tracks, events on the data channel `oai-events`.
+// https://platform.openai.com/docs/guides/realtime-webrtc
+
+import { eventOf } from "./events.js";
+import { Meter } from "./meter.js";
+
+/** @import { RealtimeClientEvent, RealtimeServerEvent } from "openai/resources/realtime/realtime" */
+/** @import { Levels, Transport, TransportListener } from "./voice" */
+
+/** How long our own addresses are gathered for, and how long the far side may take to be reached, in milliseconds. */
+const GATHERING = 1000;
+const REACHED_WITHIN = 4000;
+/** How long a connection may be disturbed before it counts as lost. */
+const DISTURBED = 4000;
+
+/** The session was found, but its sound cannot be reached from here: another transport may do. */
+export class NotReached extends Error {}
+
+/**
+ * @typedef {object} Opening
+ * @property {MediaStream} microphone
+ * @property {(offer: string) => Promise<string>} answerTo
+ * @property {TransportListener} listener
+ * @property {AbortSignal} signal
+ */
+
+/** @implements {Transport} */
+export class WebRtc {
+  kind = /** @type {const} */ ("webrtc");
+  #connection = new RTCPeerConnection();
+  #channel = this.#connection.createDataChannel("oai-events");
+  #audio = new Audio();
+  #context = new AudioContext();
+  /** @type {Meter | null} */
+  #agent = null;
+  /** @type {Meter | null} */
+  #own = null;
+  /** @type {RTCRtpSender} */
+  #sender;
+  /** @type {MediaStreamTrack} */
+  #track;
+  #open = true;
+  #closed = false;
+  #stands = false;
+  #disturbed = 0;
+
+  /** @param {Opening} opening */
+  constructor(opening) {
+    this.opening = opening;
+    this.#audio.autoplay = true;
+    this.#track = trackOf(opening.microphone);
+    this.#sender = this.#connection.addTrack(this.#track, opening.microphone);
+    this.#meterOwn(opening.microphone);
+    this.#connection.addEventListener("track", ({ track, streams }) => this.#hear(streams[0] ?? new MediaStream([track])));
+    this.#connection.addEventListener("connectionstatechange", () => this.#changed());
+    this.#channel.addEventListener("close", () => this.#lost("The voice connection was closed."));
+    this.#channel.addEventListener("message", ({ data }) => {
+      const event = eventOf(data);
+      if (event !== null && !this.#closed) opening.listener.event(event);
+    });
+  }
+
+  /**
+   * Offer, answer, and wait until the session says that it is there. {@link NotReached} when its sound cannot be reached.
+   * @param {Opening} opening
+   * @returns {Promise<WebRtc>}
+   */
+  static async open(opening) {
+    const transport = new WebRtc(opening);
+    try {
+      await transport.#connect();
+      return transport;
+    } catch (error) {
+      transport.close();
+      throw error;
+    }
+  }
+
+  async #connect() {
+    await this.#connection.setLocalDescription();
+    await gathered(this.#connection);
+    const { signal, answerTo } = this.opening;
+    const answer = await answerTo(/** @type {RTCSessionDescription} */ (this.#connection.localDescription).sdp);
+    signal.throwIfAborted();
+    const ready = this.#ready(signal);
+    await Promise.all([this.#connection.setRemoteDescription({ type: "answer", sdp: answer }), ready]);
+    this.#stands = true;
+  }
+
+  /**
+   * @param {AbortSignal} signal
+   * @returns {Promise<void>}
+   */
+  #ready(signal) {
+    return new Promise((resolve, reject) => {
+      const watching = new AbortController();
+      const settle = (/** @type {Error | null} */ error) => {
+        clearTimeout(late);
+        watching.abort();
+        if (error === null) resolve();
+        else reject(error);
+      };
+      const late = setTimeout(() => settle(new NotReached("The sound could not be reached in time.")), REACHED_WITHIN);
+      const on = { signal: watching.signal };
+      signal.addEventListener("abort", () => settle(new Error("stopped")), on);
+      this.#channel.addEventListener("close", () => settle(new NotReached("The connection was closed at once.")), on);
+      this.#channel.addEventListener("message", ({ data }) => eventOf(data)?.type === "session.created" && settle(null), on);
+      this.#connection.addEventListener(
+        "connectionstatechange",
+        () => this.#connection.connectionState === "failed" && settle(new NotReached("No way to the sound was found.")),
+        on,
+      );
+    });
+  }
+
+  /** @param {RealtimeClientEvent} event */
+  send(event) {
+    if (this.#channel.readyState === "open") this.#channel.send(JSON.stringify(event));
+  }
+
+  /** @param {boolean} held */
+  hold(held) {
+    this.#audio.muted = held;
+  }
+
+  /** The sound that waits is the session's: `output_audio_buffer.clear` clears it there. */
+  clear() {}
+
+  played() {
+    return null;
+  }
+
+  received() {
+    return null;
+  }
+
+  /** @param {boolean} open */
+  listen(open) {
+    this.#open = open;
+    this.#track.enabled = open;
+  }
+
+  /** @param {MediaStream} stream */
+  async useMicrophone(stream) {
+    this.#track = trackOf(stream);
+    this.#track.enabled = this.#open;
+    this.#meterOwn(stream);
+    await this.#sender.replaceTrack(this.#track);
+  }
+
+  /** @param {string} deviceId */
+  async useSpeaker(deviceId) {
+    await this.#audio.setSinkId?.(deviceId);
+  }
+
+  async unblock() {
+    await Promise.all([this.#audio.play(), this.#context.resume()]);
+  }
+
+  /** @returns {Levels} */
+  levels() {
+    return {
+      agent: this.#audio.muted ? 0 : (this.#agent?.level ?? 0),
+      microphone: this.#open ? (this.#own?.level ?? 0) : 0,
+    };
+  }
+
+  close() {
+    if (this.#closed) return;
+    this.#closed = true;
+    clearTimeout(this.#disturbed);
+    this.#audio.srcObject = null;
+    this.#channel.close();
+    this.#connection.close();
+    void this.#context.close();
+  }
+
+  /** @param {MediaStream} stream */
+  #hear(stream) {
+    this.#audio.srcObject = stream;
+    this.#agent = new Meter(this.#context, this.#context.createMediaStreamSource(stream));
+    this.#audio.play().catch((error) => {
+      if (error.name === "NotAllowedError" && !this.#closed) this.opening.listener.blocked();
+    });
+    void this.#context.resume();
+  }
+
+  /** @param {MediaStream} stream */
+  #meterOwn(stream) {
+    this.#own?.close();
+    this.#own = new Meter(this.#context, this.#context.createMediaStreamSource(stream));
+  }
+
+  #changed() {
+    clearTimeout(this.#disturbed);
+    const state = this.#connection.connectionState;
+    if (state === "failed") this.#lost("The network to the voice is gone.");
+    if (state === "disconnected") {
+      this.#disturbed = setTimeout(() => this.#lost("The network to the voice is gone."), DISTURBED);
+    }
+  }
+
+  /** @param {string} why */
+  #lost(why) {
+    if (this.#closed || !this.#stands) return;
+    this.close();
+    this.opening.listener.lost(why, true);
+  }
+}
+
+/** @param {MediaStream} stream */
+function trackOf(stream) {
+  return /** @type {MediaStreamTrack} */ (stream.getAudioTracks()[0]);
+}
+
+/**
+ * Wait for our own addresses: an answer is given to all of them at once.
+ * @param {RTCPeerConnection} connection
+ * @returns {Promise<void>}
+ */
+function gathered(connection) {
+  return new Promise((resolve) => {
+    const look = () => {
+      if (connection.iceGatheringState !== "complete") return;
+      clearTimeout(late);
+      resolve();
+    };
+    const late = setTimeout(resolve, GATHERING);
+    connection.addEventListener("icegatheringstatechange", look);
+    look();
+  });
+}
