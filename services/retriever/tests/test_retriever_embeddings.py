@@ -145,6 +145,34 @@ async def test_searches_go_on_while_one_embedding_replaces_another(retriever: Re
     changed.close()
 
 
+@pytest.mark.behaviour("C15")
+async def test_a_table_that_is_still_read_is_left_for_a_later_look_and_holds_nobody_up(
+    retriever: Retriever, pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("retriever.rebuilding.DROP_ATTEMPTS", 3)
+    await retriever.fill(NOTES)
+    changed = await Retriever.start(pool, Other(), Settings(), the_one_before)
+
+    async def left() -> bool:
+        async with pool.connection() as connection:
+            row = await (await connection.execute("SELECT to_regclass('vectors_1') IS NOT NULL AS left")).fetchone()
+        return bool(row and row["left"])
+
+    async with pool.connection() as reading, reading.transaction():
+        await reading.execute("SELECT count(*) FROM vectors_1")
+        await changed.rebuild.complete(await changed.models.ready())
+        manifest = await changed.manifest()
+        assert manifest.served_embedding == manifest.embedding
+        assert (await changed.search("apples red")).passages
+        await changed.fill({"c.md": "Cherries are dark."}, scope="paths")
+        assert (await (await reading.execute("SELECT count(*) AS n FROM vectors_1")).fetchone()) == {"n": 3}
+    assert await left()
+    await changed.rebuild.complete(await changed.models.ready())
+    assert not await left()
+    assert (await changed.search("cherries", hits=1)).passages[0].path == "c.md"
+    changed.close()
+
+
 @pytest.mark.behaviour("C4", "C15")
 async def test_a_document_is_embedded_again_when_its_hash_or_the_embedding_is_another_and_at_no_other_time(
     retriever: Retriever, start: Start

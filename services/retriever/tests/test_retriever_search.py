@@ -134,6 +134,16 @@ async def test_filters_fill_the_hits_that_were_asked_for(start: Start, exact_up_
 
 
 @pytest.mark.behaviour("R6")
+async def test_a_filter_is_filled_though_the_index_comes_short(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("retriever.legs.MOST_SCANNED", 1)
+    retriever = await start(exact_up_to=0)
+    far = {f"far/{number}.md": f"Zucchini grow slowly here, {number}." for number in range(6)}
+    await retriever.fill({f"{number}.md": f"The pump number {number} leaks." for number in range(300)} | far)
+    result = await retriever.search("which pump leaks", hits=10, neighbours=0, filter={"folder": "far"})
+    assert len(result.passages) == 6
+
+
+@pytest.mark.behaviour("R6")
 async def test_the_approximate_index_is_used_past_the_limit(start: Start, pool: Pool) -> None:
     retriever = await start(exact_up_to=0)
     await retriever.fill({f"{n}.md": f"Note {n} about valves." for n in range(50)})

@@ -53,15 +53,24 @@ async def allowed(connection: Connection, wanted: Filter, chunks: int) -> Allowe
 async def nearest(
     connection: Connection, embedding: int, query: Vectors, within: Allowed, *, limit: int, exact_up_to: int
 ) -> list[Hit]:
-    """The nearest chunks by cosine: compared one by one where there are few, else by the approximate index."""
+    """The nearest chunks by cosine: compared one by one where there are few, else by the approximate index.
+
+    Where the index comes short of what there is (its graph does not reach every vector, and its scan has limits) they
+    are compared one by one after all.
+    """
     named = {"query": as_text(query), "documents": within.documents, "limit": limit}
-    name = "nearest_exactly"
+
+    async def by(name: str) -> list[Hit]:
+        rows = await connection.execute(for_embedding(SQL[name], embedding), named)
+        return [Hit(row["key"], row["id"], row["score"]) async for row in rows]
+
     if within.chunks > exact_up_to:
-        name = "nearest_by_index"
         scan = {"ef_search": str(min(1000, max(100, 2 * limit))), "max_scan_tuples": str(MOST_SCANNED)}
         await connection.execute(SQL["scan_until_filled"], scan)
-    rows = await connection.execute(for_embedding(SQL[name], embedding), named)
-    return [Hit(row["key"], row["id"], row["score"]) async for row in rows]
+        found = await by("nearest_by_index")
+        if len(found) >= min(limit, within.chunks):
+            return found
+    return await by("nearest_exactly")
 
 
 async def visible(

@@ -3,6 +3,7 @@
 ::
 
     chunks without a vector of the configured embedding ─> embedded, a batch at a time ─> none left? ─> it serves
+                              the tables of those that are forgotten ─> dropped in a moment when nobody reads them
 
 The same pass gives a vector to a chunk that lost its own. Saves go on meanwhile: what becomes visible has its vectors
 of the configured embedding already.
@@ -16,6 +17,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import psycopg
+from psycopg.errors import LockNotAvailable, UndefinedTable
 
 from chassis.postgres import Pool
 from retriever.embedding import PassageText
@@ -29,6 +31,8 @@ log = logging.getLogger(__name__)
 BATCH = 64
 EVERY_S = 60.0
 AFTER_FAILURE_S = 10.0
+DROP_ATTEMPTS, DROP_PAUSE_S = 40, 0.025
+"""A table is dropped between two searches; where there is no such moment, a later look tries again."""
 
 
 class Rebuild:
@@ -59,6 +63,7 @@ class Rebuild:
             after = rows[-1]["key"]
             self.missing = max(0, self.missing - len(rows))
         await self._serve(vectors)
+        await self._drop_orphans()
 
     async def _count(self, vectors: KeptVectors) -> int:
         async with self._pool.connection() as connection:
@@ -77,7 +82,7 @@ class Rebuild:
             await connection.execute(query, {"keys": list(keys), "embedding": vectors.number})
 
     async def _serve(self, vectors: KeptVectors) -> None:
-        """Replace what serves if nothing is missing, under the corpus's lock, and drop what served before."""
+        """Replace what serves if nothing is missing, under the corpus's lock, and forget what served before."""
         async with self._pool.connection() as connection, connection.transaction():
             corpus = await (await connection.execute(SQL["lock_corpus"])).fetchone()
             if corpus is None or corpus["serving"] == vectors.number:
@@ -87,11 +92,24 @@ class Rebuild:
             if row is None or row["missing"]:
                 return
             await connection.execute(SQL["serve_instead"], {"embedding": vectors.number})
-            for old in await (await connection.execute(SQL["all_embeddings"])).fetchall():
-                if old["embedding"] != vectors.number:
-                    await connection.execute(for_embedding(SQL["drop_vectors"], old["embedding"]))
-                    await connection.execute(SQL["forget_embedding"], {"embedding": old["embedding"]})
+            await connection.execute(SQL["forget_other_embeddings"], {"embedding": vectors.number})
         log.info("a new embedding serves", extra={"embedding": fingerprint_of(vectors.embedder)})
+
+    async def _drop_orphans(self) -> None:
+        """Drop what is left of forgotten embeddings, without making any search wait."""
+        async with self._pool.connection() as connection:
+            orphans = [row["embedding"] async for row in await connection.execute(SQL["orphaned_vectors"])]
+        for orphan in orphans:
+            for _ in range(DROP_ATTEMPTS):
+                try:
+                    async with self._pool.connection() as connection, connection.transaction():
+                        await connection.execute(for_embedding(SQL["lock_orphan"], orphan))
+                        await connection.execute(for_embedding(SQL["drop_vectors"], orphan))
+                    break
+                except LockNotAvailable:
+                    await asyncio.sleep(DROP_PAUSE_S)
+                except UndefinedTable:
+                    break  # another retriever was faster
 
 
 def _text_of(row: dict[str, Any]) -> PassageText:

@@ -125,14 +125,17 @@ async def register(pool: Pool, embedder: Embedder) -> int:
     fingerprint = fingerprint_of(embedder)
     named = {"fingerprint": fingerprint, "dimensions": embedder.dimensions}
     async with pool.connection() as connection, connection.transaction():
-        row = await (await connection.execute(SQL["register_embedding"], named)).fetchone()
-        if row is not None:
-            number: int = row["embedding"]
-            for name in ("create_vectors", "store_plainly", "index_vectors", "index_vector_documents"):
-                await connection.execute(for_embedding(SQL[name], number, embedder.dimensions))
-            await connection.execute(SQL["serve_first"], {"embedding": number})
-            return number
         known = await (await connection.execute(SQL["embedding_of"], named)).fetchone()
+        if known is None:
+            await connection.execute(SQL["lock_corpus"])  # before any lock on the chunks, as a refresh does
+            row = await (await connection.execute(SQL["register_embedding"], named)).fetchone()
+            if row is not None:
+                number: int = row["embedding"]
+                for name in ("create_vectors", "store_plainly", "index_vectors", "index_vector_documents"):
+                    await connection.execute(for_embedding(SQL[name], number, embedder.dimensions))
+                await connection.execute(SQL["serve_first"], {"embedding": number})
+                return number
+            known = await (await connection.execute(SQL["embedding_of"], named)).fetchone()
     if known is None or known["dimensions"] != embedder.dimensions:
         raise ForeignEmbedding(fingerprint)
     return known["embedding"]

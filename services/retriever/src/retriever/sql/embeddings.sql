@@ -44,13 +44,25 @@ UPDATE corpus SET serving = %(embedding)s WHERE serving IS NULL
 -- The new embedding answers from now on.
 UPDATE corpus SET serving = %(embedding)s, version = version + 1
 
+-- name: forget_other_embeddings
+-- Their kept vectors go with them; their tables are dropped later, since searches that began before may still read them.
+DELETE FROM embeddings WHERE embedding <> %(embedding)s
+
+-- name: orphaned_vectors
+-- Tables of embeddings that were forgotten.
+SELECT substring(c.relname FROM 9)::smallint AS embedding
+FROM pg_class AS c
+WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r' AND c.relname ~ '^vectors_[0-9]+$'
+  AND NOT EXISTS (SELECT FROM embeddings AS e WHERE c.relname = 'vectors_' || e.embedding)
+
+-- name: lock_orphan
+-- Dropping the table needs both alone, because of its foreign key. Whoever waited for that would hold up every search
+-- that comes after.
+LOCK TABLE chunks, {vectors} IN ACCESS EXCLUSIVE MODE NOWAIT
+
 -- name: drop_vectors
 -- An embedding that serves no more.
 DROP TABLE {vectors}
-
--- name: forget_embedding
--- Its kept vectors go with it.
-DELETE FROM embeddings WHERE embedding = %(embedding)s
 
 -- name: touch_vectors
 -- What is about to be relied on is not cleared away meanwhile; written once an hour at most.
