@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
+from typing import ClassVar
 
+import httpx2
 import pytest
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -24,10 +26,14 @@ class Gateway:
     headers: dict[str, str] = field(default_factory=dict[str, str])
     query: str = ""
     signalled: list[str] = field(default_factory=list[str])
+    body: bytes = b""
     closed: list[tuple[int, str | None]] = field(default_factory=list[tuple[int, str | None]])
 
     async def signal(self, request: Request) -> Response:
         self.signalled.append(request.url.path)
+        self.headers, self.body = dict(request.headers), await request.body()
+        if request.url.path == "/v1/realtime/calls":
+            return Response("v=0 answer", 201, {"location": "/v1/realtime/calls/rtc_1"}, "application/sdp")
         return Response()
 
     async def session(self, socket: WebSocket) -> None:
@@ -150,3 +156,52 @@ async def test_only_addresses_of_the_realtime_api_are_passed_on(web: Running, ga
     refused = await web.page.post(f"/v1/realtime/{path}", json={})
     assert (refused.status_code, refused.json()["code"]) == (404, "not_found")
     assert gateway.signalled == []
+
+
+class TestCalls:
+    """SDP offers, their answers, and the end of a call."""
+
+    BEARER: ClassVar[dict[str, str]] = {"authorization": "Bearer ek_mine"}
+
+    async def test_an_offer_is_passed_on_and_the_answer_comes_back_with_the_call_s_address(
+        self, web: Running, gateway: Gateway
+    ) -> None:
+        headers = {**self.BEARER, "content-type": "application/sdp"}
+        answer = await web.page.post("/v1/realtime/calls", content="v=0 offer", headers=headers)
+        assert (answer.status_code, answer.text) == (201, "v=0 answer")
+        assert answer.headers["location"] == "/v1/realtime/calls/rtc_1"
+        assert answer.headers["content-type"].startswith("application/sdp")
+        assert gateway.body == b"v=0 offer"
+        assert (gateway.headers["authorization"], "origin" in gateway.headers) == ("Bearer ek_mine", False)
+
+    async def test_a_form_is_passed_on_as_it_is(self, web: Running, gateway: Gateway) -> None:
+        form = {"sdp": (None, "v=0 offer", "application/sdp"), "session": (None, "{}", "application/json")}
+        answer = await web.page.post("/v1/realtime/calls", files=form, headers=self.BEARER)
+        assert answer.status_code == 201
+        boundary = gateway.headers["content-type"].partition("boundary=")[2]
+        assert boundary.encode() in gateway.body
+        assert b"v=0 offer" in gateway.body
+
+    async def test_an_offer_that_is_too_large_is_refused(self, web: Running, gateway: Gateway) -> None:
+        answer = await web.page.post("/v1/realtime/calls", content=b"v" * 131_073, headers=self.BEARER)
+        assert (answer.status_code, answer.json()["code"]) == (413, "too_large")
+        assert gateway.signalled == []
+
+    async def test_a_call_is_hung_up(self, web: Running, gateway: Gateway) -> None:
+        assert (await web.page.post("/v1/realtime/calls/rtc_1/hangup")).status_code == 200
+        assert gateway.signalled == ["/v1/realtime/calls/rtc_1/hangup"]
+
+    async def test_a_client_without_an_origin_brings_its_credential(self, web: Running, gateway: Gateway) -> None:
+        async with httpx2.AsyncClient(base_url=web.url, trust_env=False) as bare:
+            refused = await bare.post("/v1/realtime/calls", content="v=0")
+            assert (refused.status_code, gateway.signalled) == (403, [])
+            assert (await bare.post("/v1/realtime/calls", content="v=0", headers=self.BEARER)).status_code == 201
+            refused = await bare.post("/v1/realtime/callsign", headers=self.BEARER)
+            assert refused.status_code == 403
+
+    async def test_a_session_beside_a_call_names_it(self, web: Running, gateway: Gateway) -> None:
+        beside = web.url.replace("http", "ws") + "/v1/realtime?call_id=rtc_1"
+        async with connect(beside, additional_headers=self.BEARER, proxy=None) as session:
+            await session.send("a")
+            assert await session.recv() == "aa"
+        assert gateway.query == "call_id=rtc_1"

@@ -21,7 +21,8 @@ from web.state import the
 if TYPE_CHECKING:
     from websockets.asyncio.client import ClientConnection
 
-MAX_SIGNALLING_BYTES = 65_536
+MAX_SIGNALLING_BYTES = 131_072
+"""An SDP offer, and beside it the session that a form may hold."""
 MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 """What the Realtime API takes in one event: 15 MiB of audio, in base64."""
 PATH = re.compile(r"[A-Za-z0-9_-]+(?:/[A-Za-z0-9_-]+)*")
@@ -33,7 +34,7 @@ routes = APIRouter()
 
 @routes.post("/v1/realtime/{path:path}")
 async def signal(request: Request, path: str) -> Response:
-    """Pass a credential request or an SDP offer on."""
+    """Pass a credential request, an SDP offer or a hang-up on."""
     if not PATH.fullmatch(path):
         raise HTTPException(404)
     body = await request.body()
