@@ -103,6 +103,19 @@ class LocalListener:
         self._work.cancel()
         await asyncio.wait({self._work})
 
+    @property
+    def waiting_bytes(self) -> int:
+        """Of sound that was given and not heard yet."""
+        return self._waiting_bytes
+
+    def when_heard(self, call: Callable[[], None]) -> None:
+        """Call it when all sound that was given so far is heard."""
+
+        async def order() -> None:
+            call()
+
+        self._do(order)
+
     def _do(self, order: Callable[[], Coroutine[Any, Any, None]]) -> None:
         self._waiting.append(order)
         self._more.set()
@@ -177,7 +190,7 @@ class LocalListener:
             return
         self._before.append(window)
         padding_ms = self._tuning.prefix_padding_ms if self._tuning else 0
-        while len(self._before) * WINDOW_MS > padding_ms + _ONSET_MS:
+        while (len(self._before) - 1) * WINDOW_MS >= padding_ms + _ONSET_MS:
             self._before.popleft()
 
     def _start(self) -> None:
