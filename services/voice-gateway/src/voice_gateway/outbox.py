@@ -41,6 +41,7 @@ class Outbox:
         self._room.set()
         self.closed = asyncio.Event()
         self.close_with: Close | None = None
+        self._branches: set[Outbox] = set()
 
     def put(self, event: JsonObject) -> None:
         """Send ``event`` with an ``event_id`` of its own; after the close nothing more is sent."""
@@ -48,6 +49,25 @@ class Outbox:
             return
         self._numbered += 1
         text = json.dumps({"event_id": f"event_{self._session}_{self._numbered}", **event}, ensure_ascii=False)
+        self._append(text)
+        for branch in list(self._branches):
+            branch._append(text)
+            if branch.close_with is not None:
+                self._branches.discard(branch)
+
+    def branch(self, first: JsonObject) -> Outbox:
+        """For one more reader: ``first``, and from now on all that is put here; its slowness is its own affair."""
+        branch = Outbox(self._session, self._limit)
+        branch.put(first)
+        if self.close_with is not None:
+            branch.close(self.close_with)
+        else:
+            self._branches.add(branch)
+        return branch
+
+    def _append(self, text: str) -> None:
+        if self.close_with is not None:
+            return
         self._waiting.append(text)
         self._bytes += len(text.encode())
         if self._bytes > self._limit:
@@ -64,6 +84,9 @@ class Outbox:
         self.closed.set()
         self._room.set()
         self._changed.set()
+        for branch in self._branches:
+            branch.close(why)
+        self._branches.clear()
 
     async def room(self) -> None:
         """Wait until the client has read enough for more to be worth making."""
