@@ -14,7 +14,7 @@ from voice_fakes import Gateway
 from contracts.voice import ClientSecret, ClientSecretRequested
 from voice_gateway.credentials import Credentials, Grant
 from voice_gateway.errors import CredentialRefused, TooManyCredentials
-from voice_gateway.protocol import SessionConfig
+from voice_gateway.session_config import SessionConfig
 from voice_gateway.settings import Settings
 
 EXAMPLES = Path(__file__).parents[3] / "contracts" / "examples"

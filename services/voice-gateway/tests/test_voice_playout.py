@@ -137,15 +137,15 @@ def test_what_was_heard_grows_with_what_was_taken_and_is_all_at_the_end(
     for length, characters in pieces:
         speech.add(b"\1" * length, characters)
     speech.end()
-    heard = [speech.heard]
+    heard = [speech.said_by()]
     for _ in range(takes):
         wire.take(1)
-        heard.append(speech.heard)
+        heard.append(speech.said_by())
     assert heard == sorted(heard)
     assert wire.told != [("cleared", "resp_1")]
     while wire.playout.current:
         wire.take(1)
-    assert speech.heard == sum(characters for _, characters in pieces)
+    assert speech.said_by() == sum(characters for _, characters in pieces)
 
 
 @pytest.mark.behaviour("V11")
@@ -155,7 +155,9 @@ def test_of_the_piece_that_plays_the_share_that_was_taken_is_heard() -> None:
     speech.add(sound(2), 10)
     speech.add(sound(4), 20)
     wire.take(3)
-    assert speech.heard == 15
+    assert speech.said_by() == 15
+    assert [speech.said_by(ms) for ms in (0, 20, 40, 80, 9999)] == [0, 5, 10, 20, 30]
+    assert speech.duration_ms == 120
 
 
 def test_a_transport_hears_of_frames_as_they_are_added_and_the_ears_as_they_are_taken() -> None:

@@ -79,6 +79,7 @@ async def test_an_answer_in_work_is_finished_before_the_end(process: tuple[Proce
         await _stops(gateway)
         await gateway.agent.write(gateway.agent.turns[0], Done(answer="".join(ANSWER), sources=()))
         assert (await hear_until(connection, "response.done"))["response"]["status"] == "completed"
+        assert (await hear(connection))["type"] == "rate_limits.updated"
         with pytest.raises(ConnectionClosed):
             await connection.recv()
         assert connection.close_code == 1001
@@ -96,6 +97,7 @@ async def test_an_answer_that_takes_too_long_ends_with_a_sentence(process: tuple
         running.send_signal(signal.SIGTERM)
         failed = (await hear_until(connection, "response.done"))["response"]
         assert failed["status_details"]["error"]["code"] == "stopping"
+        assert (await hear(connection))["type"] == "rate_limits.updated"
         with pytest.raises(ConnectionClosed):
             await connection.recv()
         assert connection.close_code == 1001
@@ -109,11 +111,11 @@ async def test_its_health_names_it_and_a_wrong_voice_stops_the_start(process: tu
     assert live.json() == {"service": "voice-gateway", "status": "live"}
     assert (await gateway.http.get("/health/ready")).json()["status"] == "ready"
     wrong = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "voice_gateway", env={**os.environ, "TALKDOWN_VOICE": "local"}, stderr=-1
+        sys.executable, "-m", "voice_gateway", env={**os.environ, "TALKDOWN_VOICE": "gemini"}, stderr=-1
     )
     _, told = await wrong.communicate()
     assert wrong.returncode == 2
-    assert b"set TALKDOWN_VOICE to simulated" in told
+    assert b"set TALKDOWN_VOICE to local" in told
 
 
 async def _stops(gateway: Gateway) -> None:

@@ -12,12 +12,12 @@ from uuid import UUID, uuid4
 from voice_wire import check
 
 from contracts.frames import AnyFrame, Delta, Done
-from contracts.turns import TurnAccepted
+from contracts.turns import CancelRequested, TurnAccepted
 from voice_gateway.calls import Calls
 from voice_gateway.credentials import Grant
 from voice_gateway.errors import AnswerFailed
-from voice_gateway.protocol import SessionConfig
 from voice_gateway.session import Around, Session
+from voice_gateway.session_config import SessionConfig
 from voice_gateway.settings import Settings
 
 WHOLE: tuple[AnyFrame, ...] = (
@@ -37,6 +37,10 @@ class HandAgent:
     asked: list[str] = field(default_factory=list[str])
     turns: list[UUID] = field(default_factory=list[UUID])
     withdrawn: list[UUID] = field(default_factory=list[UUID])
+    how: list[CancelRequested] = field(default_factory=list[CancelRequested])
+    reported: list[tuple[UUID, int]] = field(default_factory=list[tuple[UUID, int]])
+    guessed: list[str] = field(default_factory=list[str])
+    guess: str | None = None
     following: int = 0
     _tasks: set[asyncio.Task[Any]] = field(default_factory=set[asyncio.Task[Any]])
 
@@ -44,9 +48,19 @@ class HandAgent:
         """Take the question."""
         return self._keep(asyncio.create_task(self._ask(chat_id, question)))
 
-    def withdraw(self, asking: asyncio.Task[TurnAccepted]) -> None:
-        """Note which turn was stopped."""
+    def withdraw(self, asking: asyncio.Task[TurnAccepted], how: CancelRequested) -> None:
+        """Note which turn was stopped, and how."""
+        self.how.append(how)
         self._keep(asyncio.create_task(self._withdraw(asking)))
+
+    def heard(self, turn_id: UUID, characters: int) -> None:
+        """Note how much was heard."""
+        self.reported.append((turn_id, characters))
+
+    async def prefetch(self, chat_id: UUID, question: str) -> str | None:
+        """Note the guess."""
+        self.guessed.append(question)
+        return self.guess
 
     async def follow(self, turn_id: UUID) -> AsyncGenerator[AnyFrame]:
         """Play the frames."""

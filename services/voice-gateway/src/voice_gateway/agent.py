@@ -5,6 +5,7 @@
     ask -------POST /turns----------> agent
     follow <---Redis turn:{id}------- agent     silent for a while? GET /turns/{id} says what became of it
     withdraw --POST /turns/{id}/cancel--> agent
+    heard ----POST /turns/{id}/heard---> agent
 
 A turn belongs to the agent from the moment it is accepted: a client that goes away takes nothing with it.
 """
@@ -23,7 +24,7 @@ from pydantic import ValidationError
 from chassis.frames import FIRST_CURSOR, FrameHub, FramesLost
 from chassis.http import CallFailed, Nonsense, Refused, ServiceClient, Unreachable
 from contracts.frames import AnyFrame, Done, Error, frame_adapter
-from contracts.turns import CancelRequested, Turn, TurnAccepted, TurnAsked
+from contracts.turns import CancelRequested, Heard, PrefetchAccepted, PrefetchAsked, Turn, TurnAccepted, TurnAsked
 from voice_gateway.errors import AgentUnreachable, AnswerFailed, AnswerLost
 
 log = logging.getLogger(__name__)
@@ -46,8 +47,16 @@ class Agent(Protocol):
         """Every frame of the turn, the last one ``done`` or ``error``; :class:`AnswerFailed` when it is lost."""
         ...
 
-    def withdraw(self, asking: asyncio.Task[TurnAccepted]) -> None:
+    def withdraw(self, asking: asyncio.Task[TurnAccepted], how: CancelRequested) -> None:
         """Stop the turn as soon as its id is known."""
+        ...
+
+    def heard(self, turn_id: UUID, characters: int) -> None:
+        """So much of the answer was heard, in code points."""
+        ...
+
+    async def prefetch(self, chat_id: UUID, question: str) -> str | None:
+        """Prepare an answer to what may become a question; gives its text, if one is to be had without a cost."""
         ...
 
 
@@ -71,9 +80,23 @@ class HttpAgent:
         """Put the question in its chat."""
         return self._spawn(self._ask(chat_id, question))
 
-    def withdraw(self, asking: asyncio.Task[TurnAccepted]) -> None:
+    def withdraw(self, asking: asyncio.Task[TurnAccepted], how: CancelRequested) -> None:
         """Stop the turn that ``asking`` asks for, once it is known which."""
-        self._spawn(self._withdraw(asking))
+        self._spawn(self._withdraw(asking, how))
+
+    def heard(self, turn_id: UUID, characters: int) -> None:
+        """Let the history know how much of the answer was heard."""
+        self._spawn(self._tell(f"/turns/{turn_id}/heard", Heard(characters=characters)))
+
+    async def prefetch(self, chat_id: UUID, question: str) -> str | None:
+        """Have an answer prepared."""
+        try:
+            await self._client.post(
+                "/prefetch", PrefetchAccepted, PrefetchAsked(chat_id=chat_id, question=question), timeout=LOOK_S
+            )
+        except CallFailed:
+            return None
+        return None
 
     async def follow(self, turn_id: UUID) -> AsyncGenerator[AnyFrame]:
         """The turn's frames; when they stay away the agent is asked what became of it."""
@@ -124,15 +147,18 @@ class HttpAgent:
         except (Unreachable, Nonsense) as error:
             raise AgentUnreachable from error
 
-    async def _withdraw(self, asking: asyncio.Task[TurnAccepted]) -> None:
+    async def _withdraw(self, asking: asyncio.Task[TurnAccepted], how: CancelRequested) -> None:
         try:
             turn = await asyncio.shield(asking)
         except AnswerFailed:
             return
+        await self._tell(f"/turns/{turn.turn_id}/cancel", how)
+
+    async def _tell(self, path: str, body: CancelRequested | Heard) -> None:
         try:
-            await self._client.call("POST", f"/turns/{turn.turn_id}/cancel", CancelRequested(), timeout=WITHDRAW_S)
+            await self._client.call("POST", path, body, timeout=WITHDRAW_S)
         except CallFailed as error:
-            log.warning("a cancelled turn could not be stopped", extra={"error": type(error).__name__})
+            log.warning("the agent could not be told", extra={"path": path, "error": type(error).__name__})
 
     async def _look_up(self, turn_id: UUID) -> Done | Error | None:
         """How the turn ended according to the agent, None while it runs; :class:`AnswerFailed` when it is lost."""

@@ -1,35 +1,40 @@
-"""The work behind one response: the question is asked, and its frames are told, until either side ends it.
+"""The answer to one question: it is asked, and its frames are told, written or spoken, until either side ends it.
 
-It is one task. The client's cancel stops the turn too, a client that leaves does not: the agent finishes and stores
-what was asked. A question that is still on its way when it is cancelled is stopped as soon as its turn is known.
+::
+
+    frames of the turn --> deltas --------------------> response: text
+                           deltas --> phrases --> voice --> response: transcript, and sound
+
+The client's cancel stops the turn too, a client that leaves does not: the agent finishes and stores what was asked. A
+question that is still on its way when it is cancelled is stopped as soon as its turn is known. A spoken answer that is
+broken off keeps what was heard of it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
-from collections.abc import Callable
-from typing import Literal
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from uuid import UUID
 
 from opentelemetry.trace import Span
 
 from chassis import conventions, telemetry
-from contracts.frames import Delta, Done, Error
-from contracts.turns import TurnAccepted
+from contracts.frames import AnyFrame, Delta, Done, Error
+from contracts.turns import CancelRequested, TurnAccepted
 from voice_gateway.agent import Agent
-from voice_gateway.errors import AnswerFailed, AnswerLate, GatewayStopping, VoiceError
+from voice_gateway.errors import AnswerFailed
+from voice_gateway.heard import Said
+from voice_gateway.phrases import Phrase, Phrases
+from voice_gateway.responding import Ending, Responding
 from voice_gateway.responses import Response
+from voice_gateway.speaking import Voice
 
-log = logging.getLogger(__name__)
-
-Ending = Literal["cancelled", "left", "stopping"]
 CANCELLED = frozenset({"cancelled", "interrupted"})
 
 
-class Answering:
-    """One question being answered. It begins by itself; ``parent`` is the question's ``traceparent`` if it has one."""
+class Answering(Responding):
+    """One question being answered; ``question`` may have to be made out first. Spoken where there is a ``voice``."""
 
     def __init__(
         self,
@@ -37,63 +42,50 @@ class Answering:
         response: Response,
         *,
         chat_id: UUID,
-        question: str,
+        question: Callable[[], Awaitable[str]],
         limit_s: float,
+        voice: Voice | None = None,
         session: str | None = None,
         parent: str | None = None,
         asked: Callable[[UUID, str], None] = lambda _turn, _traceparent: None,
     ) -> None:
-        self.response = response
+        super().__init__(response, parent=parent, links=[session] if session else [])
         self._agent, self._chat_id, self._question = agent, chat_id, question
-        self._limit_s, self._session, self._parent, self._asked = limit_s, session, parent, asked
+        self._limit_s, self._asked = limit_s, asked
+        self._voice = voice if response.manner else None
         self._asking: asyncio.Task[TurnAccepted] | None = None
-        self._ending: Ending | None = None
-        self._task = asyncio.create_task(self._run())
+        self._said: Said | None = None
 
-    @property
-    def done(self) -> bool:
-        """Whether nothing of it is left."""
-        return self._task.done()
+    async def respond(self, current: Span) -> None:
+        """Ask, and tell the answer."""
+        async with asyncio.timeout(self._limit_s):
+            turn = await self._ask(current)
+            if self._voice is None:
+                await self._write(current, turn)
+                return
+        await self._speak(current, turn, self._voice)
 
-    async def wait(self, timeout: float | None = None) -> None:
-        """Wait until it ends by itself, for ``timeout`` seconds at most."""
-        await asyncio.wait({self._task}, timeout=timeout)
+    def stopped(self, why: Ending) -> None:
+        """Let the agent stop too; what was heard of a spoken answer is kept."""
+        if self._asking is None:
+            return
+        if self._said is None and why == "cancelled":
+            self._agent.withdraw(self._asking, CancelRequested())
+            return
+        heard = self._said.heard_of_answer() if self._said else 0 if self._voice else None
+        self._agent.withdraw(self._asking, CancelRequested(reason="interrupted", heard=heard))
 
-    async def end(self, why: Ending) -> None:
-        """End it now; what the client is told of it has been told when this returns."""
-        self._ending = self._ending or why
-        self._task.cancel()
-        await self.wait()
-
-    async def _run(self) -> None:
-        attributes = {
-            conventions.GEN_AI_CONVERSATION_ID: str(self._chat_id),
-            conventions.GEN_AI_RESPONSE_ID: self.response.id,
-        }
-        links = [self._session] if self._session else []
-        with telemetry.span("voice response", attributes, parent=self._parent or "", links=links) as current:
-            try:
-                async with asyncio.timeout(self._limit_s):
-                    await self._answer(current)
-            except TimeoutError:
-                self._fail(current, AnswerLate.code, AnswerLate())
-            except AnswerFailed as error:
-                self._fail(current, error.failure, error)
-            except asyncio.CancelledError:
-                self._end_early(current)
-            except Exception as error:
-                # Whatever it is, the session goes on, and the person gets a sentence instead of a silence.
-                log.exception("an answer failed unforeseen")
-                self._fail(current, "internal", AnswerFailed())
-                telemetry.fail(current, type(error))
-
-    async def _answer(self, current: Span) -> None:
-        self._asking = self._agent.ask(self._chat_id, self._question)
+    async def _ask(self, current: Span) -> TurnAccepted:
+        question = await self._question()
+        self._asking = self._agent.ask(self._chat_id, question)
         turn = await asyncio.shield(self._asking)
         current.set_attribute(conventions.TURN_ID, str(turn.turn_id))
         if traceparent := telemetry.inject():
             self._asked(turn.turn_id, traceparent)
         self.response.begin(turn)
+        return turn
+
+    async def _write(self, current: Span, turn: TurnAccepted) -> None:
         async with contextlib.aclosing(self._agent.follow(turn.turn_id)) as frames:
             async for frame in frames:
                 match frame:
@@ -101,27 +93,73 @@ class Answering:
                         self.response.say(frame.text)
                     case Done():
                         self.response.complete(frame.answer)
-                    case Error() if frame.code in CANCELLED:
-                        self.response.cancel()
                     case Error():
-                        self.response.fail(frame.code, frame.message)
-                        telemetry.fail(current, frame.code)
+                        self._broken(current, frame)
                     case _:
                         pass
         if self.response.status == "in_progress":
             raise AnswerFailed
 
-    def _fail(self, current: Span, code: str, error: VoiceError) -> None:
-        self.response.fail(code, error.message)
-        telemetry.fail(current, code)
-
-    def _end_early(self, current: Span) -> None:
-        match self._ending:
-            case "cancelled":
-                self.response.cancel()
-                if self._asking is not None:
-                    self._agent.withdraw(self._asking)
-            case "left":
-                pass
+    async def _speak(self, current: Span, turn: TurnAccepted, voice: Voice) -> None:
+        phrases: asyncio.Queue[Phrase | Done | Error | Exception] = asyncio.Queue()
+        reading = asyncio.create_task(self._read(turn, phrases))
+        try:
+            end = await phrases.get()
+            if isinstance(end, Phrase):
+                current.add_event("first phrase")
+                assert self.response.manner is not None
+                async with voice.lent(self.response, self.response.manner, turn.turn_id) as speaker:
+                    self._said = speaker.said
+                    while isinstance(end, Phrase):
+                        await speaker.say(end)
+                        end = await phrases.get()
+        finally:
+            reading.cancel()
+            await asyncio.wait({reading})
+        match end:
+            case Done():
+                self.response.complete()
+            case Error():
+                self._broken(current, end)
             case _:
-                self._fail(current, GatewayStopping.code, GatewayStopping())
+                raise end
+
+    async def _read(self, turn: TurnAccepted, phrases: asyncio.Queue[Phrase | Done | Error | Exception]) -> None:
+        """The phrases of the answer while it is written, and then how it ended."""
+        try:
+            async with asyncio.timeout(self._limit_s):
+                async with contextlib.aclosing(self._agent.follow(turn.turn_id)) as frames:
+                    async for told in spoken(frames):
+                        phrases.put_nowait(told)
+            phrases.put_nowait(AnswerFailed())
+        except Exception as error:
+            phrases.put_nowait(error)
+
+    def _broken(self, current: Span, error: Error) -> None:
+        if error.code in CANCELLED:
+            self.response.cancel()
+        else:
+            self.response.fail(error.code, error.message)
+            telemetry.fail(current, error.code)
+
+
+async def spoken(frames: AsyncGenerator[AnyFrame]) -> AsyncGenerator[Phrase | Done | Error]:
+    """What there is to say of a turn, phrase by phrase while its frames come, and then its last frame."""
+    cutter, told = Phrases(), ""
+    async for frame in frames:
+        match frame:
+            case Delta():
+                told += frame.text
+                for phrase in cutter.feed(frame.text):
+                    yield phrase
+            case Done():
+                rest = frame.answer.removeprefix(told) if frame.answer.startswith(told) else ""
+                for phrase in [*cutter.feed(rest), *cutter.finish()]:
+                    yield phrase
+                yield frame
+                return
+            case Error():
+                yield frame
+                return
+            case _:
+                pass

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TypedDict
 from uuid import uuid4
 
@@ -18,19 +19,24 @@ from chassis.refusals import refusal
 from chassis.server import health_of, service
 from contracts.turns import Refusal
 from contracts.voice import ClientSecret, ClientSecretRequested, Timeline
-from voice_gateway import door, protocol
+from voice_gateway import door
 from voice_gateway.agent import HttpAgent
 from voice_gateway.calls import Calls
 from voice_gateway.conversation import new_id
 from voice_gateway.credentials import Credentials, Grant
+from voice_gateway.ears.port import Ears
 from voice_gateway.errors import BadRequest, EventError, Refused
-from voice_gateway.protocol import SessionConfig
+from voice_gateway.mouth.port import Mouth
+from voice_gateway.opening import open_senses
 from voice_gateway.session import Around
 from voice_gateway.sessions import Sessions
 from voice_gateway.settings import Settings
+from voice_gateway.transports import sideband
 from voice_gateway.transports import websocket as on_websocket
+from voice_gateway.transports.webrtc import routes as on_webrtc
+from voice_gateway.transports.webrtc.routes import Exchange
 
-MAX_TIMELINE_BYTES = 262_144
+LARGER_BODIES = {"/calls/": 262_144, on_webrtc.PATH: on_webrtc.MAX_BODY_BYTES}
 
 
 class State(TypedDict):
@@ -39,6 +45,7 @@ class State(TypedDict):
     around: Around
     credentials: Credentials
     sessions: Sessions
+    exchange: Exchange
 
 
 def create_app(settings: Settings) -> FastAPI:
@@ -47,27 +54,40 @@ def create_app(settings: Settings) -> FastAPI:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncGenerator[State]:
         health = health_of(app)
-        app.state.sessions = sessions = Sessions(settings.max_sessions)
         async with (
+            open_senses(settings) as senses,
             open_client(settings.agent_url, "agent") as client,
             open_redis(settings.redis_url, health=health) as redis,
             FrameHub(redis) as frames,
         ):
             agent = HttpAgent(client, frames, silent_s=settings.silent_s, lost_s=settings.lost_s)
-            around = Around(settings, agent, Calls())
+            around = Around(settings, agent, Calls(), senses)
+            app.state.sessions = sessions = Sessions(settings.max_sessions, senses)
+            if senses is not None:
+                health.check("ears", partial(_models, "the ears", senses.ears))
+                health.check("mouth", partial(_models, "the mouth", senses.mouth))
             credentials = Credentials(lifetime_s=settings.credential_s, limit=settings.max_credentials)
+            app.state.exchange = exchange = Exchange(around, credentials, sessions)
+            warming = asyncio.create_task(exchange.warm())
             stopping = asyncio.create_task(_stop_with(health.stopping, sessions, settings.stop_s))
             try:
-                yield {"around": around, "credentials": credentials, "sessions": sessions}
+                yield {"around": around, "credentials": credentials, "sessions": sessions, "exchange": exchange}
             finally:
                 health.stopping.set()
+                warming.cancel()
                 await stopping
+                await exchange.close()
                 await agent.close()
 
-    app = service("voice-gateway", lifespan, settings, browsers=True, larger_bodies={"/calls/": MAX_TIMELINE_BYTES})
+    app = service("voice-gateway", lifespan, settings, browsers=True, larger_bodies=LARGER_BODIES)
     app.add_exception_handler(Refused, _refused)
     app.include_router(router)
+    app.include_router(on_webrtc.router)
     return app
+
+
+async def _models(name: str, of: Ears | Mouth) -> str | None:
+    return None if of.ready else f"the models of {name} are being loaded; typed questions work meanwhile"
 
 
 async def _stop_with(stopping: asyncio.Event, sessions: Sessions, patience_s: float) -> None:
@@ -94,7 +114,7 @@ async def mint(request: Request, response: Response, asked: ClientSecretRequeste
     credentials: Credentials = request.state.credentials
     door.check_origin(request, state.settings.allowed_origins)
     try:
-        config = protocol.updated(SessionConfig(), asked.session)
+        config = state.means.updated(state.means.first(), asked.session)
     except EventError as error:
         raise BadRequest(error.message) from error
     grant = Grant(new_id("sess"), asked.chat_id or uuid4(), config, telemetry.inject())
@@ -124,6 +144,9 @@ async def timeline(request: Request, call_id: str, told: Timeline) -> None:
 async def realtime(websocket: WebSocket) -> None:
     """A session of the Realtime protocol."""
     state = websocket.state
+    if "call_id" in websocket.query_params:
+        await sideband.serve(websocket, around=state.around, credentials=state.credentials, exchange=state.exchange)
+        return
     await on_websocket.serve(websocket, around=state.around, credentials=state.credentials, sessions=state.sessions)
 
 

@@ -5,6 +5,7 @@ The agent owns the history that answers are made with; these items are what the 
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,7 +13,9 @@ from typing import Literal
 
 from contracts.vocabulary import JsonObject
 from voice_gateway.errors import AudioNotHere, EventError
-from voice_gateway.protocol import NewItem
+from voice_gateway.heard import Said
+from voice_gateway.protocol import Content, NewItem
+from voice_gateway.sound import decoded
 
 ROOT = "root"
 Role = Literal["user", "assistant", "system"]
@@ -20,29 +23,56 @@ ItemStatus = Literal["completed", "incomplete", "in_progress"]
 
 
 @dataclass(slots=True)
+class Part:
+    """A part of a message: its text, or the transcript of its sound, None while that is not known."""
+
+    kind: Literal["input_text", "input_audio", "output_text", "output_audio"]
+    text: str | None
+
+    def wire(self) -> JsonObject:
+        """As a part of ``item.content``."""
+        return {"type": self.kind, "transcript" if self.kind.endswith("audio") else "text": self.text}
+
+
+@dataclass(slots=True)
 class Item:
-    """A message: the texts of its parts, and whether it is finished. An item without a part has none yet."""
+    """A message: its parts, and whether it is finished. An item without a part has none yet."""
 
     id: str
     role: Role
-    texts: list[str]
+    parts: list[Part]
     status: ItemStatus = "completed"
+    known: asyncio.Event | None = None
+    """Set once every transcript is known, or never will be; None where there is nothing to wait for."""
+    said: Said | None = None
+    """How it was spoken, where it was."""
 
     @property
     def text(self) -> str:
         """All of its parts, a line each."""
-        return "\n".join(self.texts)
+        return "\n".join(part.text for part in self.parts if part.text)
+
+    def truncate(self, played_ms: int) -> JsonObject:
+        """Keep of a spoken item what was heard by ``played_ms``; gives the event that tells of it."""
+        assert self.said is not None
+        heard = self.said.transcript[: self.said.heard(played_ms)]
+        self.parts = [Part("output_audio", heard)]
+        return {
+            "type": "conversation.item.truncated",
+            "item_id": self.id,
+            "content_index": 0,
+            "audio_end_ms": played_ms,
+        }
 
     def wire(self) -> JsonObject:
         """As ``item`` of an event."""
-        kind = "output_text" if self.role == "assistant" else "input_text"
         return {
             "id": self.id,
             "object": "realtime.item",
             "type": "message",
             "status": self.status,
             "role": self.role,
-            "content": [{"type": kind, "text": text} for text in self.texts],
+            "content": [part.wire() for part in self.parts],
         }
 
 
@@ -84,6 +114,10 @@ class Conversation:
         """The item of this id; an :class:`EventError` without one."""
         return self._items[self._place(item_id, "item_id")]
 
+    def find(self, item_id: str) -> Item | None:
+        """The item of this id, if there is one."""
+        return next((item for item in self._items if item.id == item_id), None)
+
     def remove(self, item_id: str) -> None:
         """Forget the item; an :class:`EventError` without one, or while it is being written."""
         place = self._place(item_id, "item_id")
@@ -107,22 +141,37 @@ class Conversation:
         raise EventError("item_not_found", "There is no item with this id in the conversation.", param=param)
 
 
-def item_of(new: NewItem) -> Item:
-    """The client's message as an item; :class:`EventError` when a part of it is not text."""
-    texts: list[str] = []
+def item_of(new: NewItem, *, audible: bool) -> tuple[Item, dict[int, bytes]]:
+    """The client's message as an item, and the sound of its parts by their place: PCM that is to be transcribed.
+
+    :class:`EventError` when a part of it is neither text, nor, where the session is ``audible``, sound.
+    """
+    item = Item(new.id or new_id("item"), new.role, [])
+    sounds: dict[int, bytes] = {}
     for index, part in enumerate(new.content):
         where = f"item.content.{index}"
-        if part.type.endswith("audio"):
-            raise AudioNotHere(where)
-        if part.type == "input_image":
-            raise EventError("not_supported", "Images are not looked at here; ask in words.", param=where)
-        if (part.type == "input_text") == (new.role == "assistant"):
-            wanted = "output_text" if new.role == "assistant" else "input_text"
-            raise EventError("invalid_value", f"The text of this role is `{wanted}`.", param=f"{where}.type")
-        if part.text is None:
-            raise EventError("invalid_value", "A part of text has its `text`.", param=f"{where}.text")
-        texts.append(part.text)
-    return Item(new.id or new_id("item"), new.role, texts)
+        if part.type == "input_audio" and audible and new.role == "user":
+            if part.transcript is None:
+                sounds[index] = decoded(part.audio or "", f"{where}.audio")
+            item.parts.append(Part("input_audio", part.transcript))
+            continue
+        item.parts.append(_text_part(part, new.role, where))
+    if sounds:
+        item.known = asyncio.Event()
+    return item, sounds
+
+
+def _text_part(part: Content, role: Role, where: str) -> Part:
+    if part.type.endswith("audio"):
+        raise AudioNotHere(where)
+    if part.type == "input_image":
+        raise EventError("not_supported", "Images are not looked at here; ask in words.", param=where)
+    if (part.type == "input_text") == (role == "assistant"):
+        wanted = "output_text" if role == "assistant" else "input_text"
+        raise EventError("invalid_value", f"The text of this role is `{wanted}`.", param=f"{where}.type")
+    if part.text is None:
+        raise EventError("invalid_value", "A part of text has its `text`.", param=f"{where}.text")
+    return Part("output_text" if role == "assistant" else "input_text", part.text)
 
 
 def new_id(kind: str) -> str:

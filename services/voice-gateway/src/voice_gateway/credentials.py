@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from voice_gateway.errors import CredentialRefused, TooManyCredentials
-from voice_gateway.protocol import SessionConfig
+from voice_gateway.session_config import SessionConfig
 
 PREFIX = "ek_"
 RANDOM_BYTES = 32

@@ -15,7 +15,8 @@
     │   ├── TooLarge            413
     │   ├── TooManyCredentials  429, with Retry-After
     │   ├── TooManySessions     429, with Retry-After
-    │   │   └── EarsBusy
+    │   │   ├── EarsBusy
+    │   │   └── MouthSaturated
     │   ├── GoingAway           503
     │   └── NoWay               503
     ├── EventError              an `error` event; the session goes on
@@ -27,6 +28,7 @@
     │   ├── GatewayStopping
     │   ├── MouthBusy
     │   └── MouthFailed
+    ├── VoiceUnknown            the start ends with it
     └── ModelError              between the ears or the mouth and a model's process; never shown to a person
         ├── Saturated
         ├── ModelFailed
@@ -65,7 +67,7 @@ class BadRequest(Refused):
 
 
 class NotSupported(Refused):
-    """This voice gateway answers questions in a session of its own; leave out `call_id` and `intent`."""
+    """This voice gateway answers questions in a session of its own; leave out `intent`."""
 
     code = "not_supported"
 
@@ -127,6 +129,10 @@ class TooManySessions(Refused):
 
 class EarsBusy(TooManySessions):
     """As many people are being listened to as this machine can; wait for one to stop, then connect again."""
+
+
+class MouthSaturated(TooManySessions):
+    """As many people are being spoken with as this machine can; wait for one to stop, then connect again."""
 
 
 class GoingAway(Refused):
@@ -206,6 +212,10 @@ class MouthFailed(AnswerFailed):
     """This could not be spoken; the text stands on the page."""
 
     code = "speech_failed"
+
+
+class VoiceUnknown(VoiceError):
+    """There is no voice of this name."""
 
 
 class ModelError(VoiceError):

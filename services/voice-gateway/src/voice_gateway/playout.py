@@ -80,9 +80,14 @@ class Speech:
         return self._taken * FRAME_MS
 
     @property
-    def heard(self) -> int:
-        """How many characters were heard: of the piece that plays now, the share of its sound that was taken."""
-        taken = min(self._taken * FRAME_BYTES, self._added)
+    def duration_ms(self) -> int:
+        """How long it is, as far as it was added."""
+        return self._added * FRAME_MS // FRAME_BYTES
+
+    def said_by(self, played_ms: int | None = None) -> int:
+        """How many characters were said by then, or by now: of the piece that plays, the share of its sound."""
+        played = self._taken * FRAME_BYTES if played_ms is None else played_ms * FRAME_BYTES // FRAME_MS
+        taken = min(played, self._added)
         start = said = 0
         for piece in self._pieces:
             if taken < piece.end:
@@ -164,6 +169,11 @@ class Playout:
         self.on_taken: Callable[[bytes], None] = _nothing
         self.on_started: Callable[[Speech], None] = _nothing
         self.held = False
+
+    @property
+    def speeches(self) -> tuple[Speech, ...]:
+        """What plays, and what waits behind it."""
+        return tuple(self._speeches)
 
     @property
     def current(self) -> Speech | None:

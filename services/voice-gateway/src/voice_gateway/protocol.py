@@ -1,4 +1,4 @@
-"""The text part of the OpenAI Realtime protocol: the client's events as they are read, ours as they are written.
+"""The OpenAI Realtime protocol: the client's events as they are read, ours as they are written.
 
 The shapes are those of the provider's published event types. A client's unknown fields are ignored and its unknown
 event types are an error that it is told of. What we write are plain JSON objects; tests hold each against the
@@ -7,7 +7,7 @@ provider's own types.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, cast
 
 from pydantic import Field, StringConstraints, TypeAdapter, ValidationError
@@ -15,6 +15,7 @@ from pydantic_core import from_json
 
 from contracts.vocabulary import JsonObject, Message
 from voice_gateway.errors import AudioNotHere, EventError
+from voice_gateway.session_config import invalid
 
 Id = Annotated[str, StringConstraints(min_length=1, max_length=64)]
 Metadata = Annotated[
@@ -24,7 +25,6 @@ Metadata = Annotated[
     ],
     Field(max_length=16),
 ]
-DEFAULT_MODEL = "talkdown"
 AUDIO_EVENTS = frozenset(
     {
         "input_audio_buffer.append",
@@ -36,23 +36,13 @@ AUDIO_EVENTS = frozenset(
 )
 
 
-class SessionConfig(Message):
-    """The settings of a session that this gateway keeps to; what else a client sets does not come back to it."""
-
-    type: Literal["realtime"] = "realtime"
-    model: Annotated[str, StringConstraints(min_length=1, max_length=128)] = DEFAULT_MODEL
-    output_modalities: tuple[Literal["text", "audio"], ...] = ("text",)
-
-    def wire(self) -> JsonObject:
-        """As ``session`` of an event."""
-        return {"type": self.type, "model": self.model, "output_modalities": list(self.output_modalities)}
-
-
 class Content(Message):
-    """One part of an item's content; only text is kept."""
+    """One part of an item's content; ``audio`` is base64."""
 
     type: Literal["input_text", "output_text", "text", "input_audio", "output_audio", "audio", "input_image"]
     text: str | None = None
+    audio: str | None = None
+    transcript: str | None = None
 
 
 class NewItem(Message):
@@ -64,6 +54,18 @@ class NewItem(Message):
     id: Id | None = None
 
 
+class WantedOutput(Message):
+    """How a response is to be spoken."""
+
+    voice: str | JsonObject | None = None
+
+
+class WantedAudio(Message):
+    """The sound of a response."""
+
+    output: WantedOutput = WantedOutput()
+
+
 class ResponseWanted(Message):
     """What a client says of the response that it wants."""
 
@@ -71,6 +73,7 @@ class ResponseWanted(Message):
     input: tuple[object, ...] | None = None
     metadata: Metadata | None = None
     output_modalities: tuple[Literal["text", "audio"], ...] | None = None
+    audio: WantedAudio | None = None
 
 
 class ClientEvent(Message):
@@ -122,19 +125,73 @@ class ResponseCancel(ClientEvent):
     response_id: Id | None = None
 
 
-AnyClientEvent = SessionUpdate | ItemCreate | ItemRetrieve | ItemDelete | ResponseCreate | ResponseCancel
+class AudioAppend(ClientEvent):
+    """``input_audio_buffer.append``: the next sound from the microphone, in base64."""
+
+    type: Literal["input_audio_buffer.append"]
+    audio: str
+
+
+class AudioCommit(ClientEvent):
+    """``input_audio_buffer.commit``: what was heard is an utterance."""
+
+    type: Literal["input_audio_buffer.commit"]
+
+
+class AudioClear(ClientEvent):
+    """``input_audio_buffer.clear``: forget what was heard."""
+
+    type: Literal["input_audio_buffer.clear"]
+
+
+class OutputClear(ClientEvent):
+    """``output_audio_buffer.clear``: be silent at once."""
+
+    type: Literal["output_audio_buffer.clear"]
+
+
+class ItemTruncate(ClientEvent):
+    """``conversation.item.truncate``: of a spoken item only so much was heard."""
+
+    type: Literal["conversation.item.truncate"]
+    item_id: Id
+    content_index: Annotated[int, Field(ge=0)]
+    audio_end_ms: Annotated[int, Field(ge=0)]
+
+
+AnyClientEvent = (
+    SessionUpdate
+    | ItemCreate
+    | ItemRetrieve
+    | ItemDelete
+    | ItemTruncate
+    | ResponseCreate
+    | ResponseCancel
+    | AudioAppend
+    | AudioCommit
+    | AudioClear
+    | OutputClear
+)
 _KINDS: Mapping[str, TypeAdapter[AnyClientEvent]] = {
     "session.update": TypeAdapter(SessionUpdate),
     "conversation.item.create": TypeAdapter(ItemCreate),
     "conversation.item.retrieve": TypeAdapter(ItemRetrieve),
     "conversation.item.delete": TypeAdapter(ItemDelete),
+    "conversation.item.truncate": TypeAdapter(ItemTruncate),
     "response.create": TypeAdapter(ResponseCreate),
     "response.cancel": TypeAdapter(ResponseCancel),
+    "input_audio_buffer.append": TypeAdapter(AudioAppend),
+    "input_audio_buffer.commit": TypeAdapter(AudioCommit),
+    "input_audio_buffer.clear": TypeAdapter(AudioClear),
+    "output_audio_buffer.clear": TypeAdapter(OutputClear),
 }
 
 
-def read(message: str | bytes) -> AnyClientEvent:
-    """The client's event in ``message`` (JSON); :class:`EventError` says what is wrong with it, and with which."""
+def read(message: str | bytes, *, audible: bool) -> AnyClientEvent:
+    """The client's event in ``message`` (JSON); :class:`EventError` says what is wrong with it, and with which.
+
+    Without being ``audible`` a session takes no events about sound.
+    """
     try:
         raw: object = from_json(message, allow_inf_nan=False)
     except ValueError as error:
@@ -144,17 +201,17 @@ def read(message: str | bytes) -> AnyClientEvent:
     event = cast(JsonObject, raw)
     event_id = _event_id(event)
     try:
-        return _read(event)
+        return _read(event, audible)
     except EventError as error:
         error.event_id = event_id
         raise
 
 
-def _read(event: JsonObject) -> AnyClientEvent:
+def _read(event: JsonObject, audible: bool) -> AnyClientEvent:
     kind: object = event.get("type")
     if not isinstance(kind, str):
         raise EventError("missing_type", "An event names its kind in `type`.", param="type")
-    if kind in AUDIO_EVENTS:
+    if kind in AUDIO_EVENTS and not audible:
         raise AudioNotHere("type")
     adapter = _KINDS.get(kind)
     if adapter is None:
@@ -164,39 +221,12 @@ def _read(event: JsonObject) -> AnyClientEvent:
     try:
         return adapter.validate_python(event)
     except ValidationError as error:
-        raise _invalid(error, "") from error
-
-
-def updated(config: SessionConfig, patch: JsonObject, *, model: str | None = None) -> SessionConfig:
-    """``config`` with what ``patch`` changes, or an :class:`EventError`; ``model`` wins over both."""
-    kept: JsonObject = {name: patch[name] for name in SessionConfig.model_fields if patch.get(name) is not None}
-    if kept.get("type", "realtime") == "transcription":
-        raise EventError("not_supported", "Sessions that only transcribe are not served here.", param="session.type")
-    try:
-        new = SessionConfig.model_validate({**config.model_dump(), **kept, **({"model": model} if model else {})})
-    except ValidationError as error:
-        raise _invalid(error, "session.") from error
-    require_text(new.output_modalities, "session.output_modalities")
-    return new
-
-
-def require_text(modalities: Sequence[str] | None, param: str) -> None:
-    """Refuse modalities other than text alone; None leaves them as they are."""
-    if modalities is not None and "audio" in modalities:
-        raise AudioNotHere(param)
-    if modalities is not None and list(modalities) != ["text"]:
-        raise EventError("invalid_value", 'The one modality of this voice is `["text"]`.', param=param)
+        raise invalid(error, "") from error
 
 
 def _event_id(event: JsonObject) -> str | None:
     value: object = event.get("event_id")
     return value if isinstance(value, str) and len(value) <= 512 else None
-
-
-def _invalid(error: ValidationError, prefix: str) -> EventError:
-    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-    where = prefix + ".".join(str(part) for part in first["loc"])
-    return EventError("invalid_value", f"`{where[:200]}` cannot be this: {first['msg'][:200]}.", param=where[:200])
 
 
 def failure(error: EventError) -> JsonObject:
@@ -227,3 +257,18 @@ def item_event(name: Literal["added", "done"], item: JsonObject, previous: str |
 def of_response(kind: str, response_id: str, **fields: Any) -> JsonObject:
     """An event of one response's only output item and its only content part."""
     return {"type": kind, "response_id": response_id, "output_index": 0, **fields}
+
+
+def of_input(kind: str, item_id: str, **fields: Any) -> JsonObject:
+    """An event of the input buffer that speaks of the item that it becomes."""
+    return {"type": f"input_audio_buffer.{kind}", "item_id": item_id, **fields}
+
+
+def transcription(kind: Literal["delta", "completed", "failed"], item_id: str, **fields: Any) -> JsonObject:
+    """An event about the transcript of the first part of what the person said."""
+    return {
+        "type": f"conversation.item.input_audio_transcription.{kind}",
+        "item_id": item_id,
+        "content_index": 0,
+        **fields,
+    }

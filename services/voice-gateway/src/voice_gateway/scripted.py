@@ -157,9 +157,14 @@ class ScriptedEars:
         """How many sessions are listened to."""
         return len(self._listeners)
 
+    @property
+    def full(self) -> bool:
+        """Whether all places are taken."""
+        return len(self) >= self._places
+
     def listen(self, tuning: Tuning | None) -> ScriptedListener:
         """One more session's ears."""
-        if len(self._listeners) >= self._places:
+        if self.full:
             raise EarsBusy
         listener = ScriptedListener(self.script, tuning, self)
         self._listeners.add(listener)

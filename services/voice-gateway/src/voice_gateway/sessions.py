@@ -1,10 +1,11 @@
-"""The sessions of this process: at most so many, and all of them ended when it stops."""
+"""The sessions of this process: no more than it has room for, and all of them ended when it stops."""
 
 from __future__ import annotations
 
 import asyncio
 
 from voice_gateway.errors import GoingAway, TooManySessions
+from voice_gateway.opening import Senses
 from voice_gateway.outbox import GOING_AWAY
 from voice_gateway.session import Session
 
@@ -12,8 +13,8 @@ from voice_gateway.session import Session
 class Sessions:
     """Counts sessions, and ends them."""
 
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
+    def __init__(self, limit: int, senses: Senses | None = None) -> None:
+        self._limit, self._senses = limit, senses
         self._open: set[Session] = set()
         self._stopping = False
 
@@ -27,6 +28,8 @@ class Sessions:
             raise GoingAway
         if len(self._open) >= self._limit:
             raise TooManySessions
+        if self._senses is not None:
+            self._senses.check_room()
 
     def add(self, session: Session) -> None:
         """From now on the session counts."""

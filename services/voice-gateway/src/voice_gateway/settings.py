@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, field_validator, model_validator
 from pydantic_settings import NoDecode
@@ -24,8 +24,24 @@ class Settings(ServiceSettings):
     credential_s: Annotated[int, Field(ge=1, le=CREDENTIAL_LIFETIME_S)] = CREDENTIAL_LIFETIME_S
     max_credentials: Annotated[int, Field(ge=1)] = Field(default=1000, description="that wait to be used")
     max_sessions: Annotated[int, Field(ge=1)] = Field(default=100, description="of this process")
+    ears: Literal["local", "scripted"] = Field(
+        default="local", description="local, or scripted to hear what `TALKDOWN_SCRIPT` says"
+    )
+    mouth: Literal["local", "scripted"] = Field(default="local", description="local, or scripted to speak in tones")
+    script: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(), description="what scripted ears hear, an utterance behind the other, separated by `|`"
+    )
+    script_delay_s: Annotated[float, Field(ge=0)] = Field(default=0.0, description="before a scripted mouth speaks")
+    max_voices: Annotated[int, Field(ge=1)] = Field(
+        default=4, description="people that are listened to and spoken with at once; more are refused"
+    )
+    voice_name: str | None = Field(default=None, description="the name of a voice; unset: the mouth's usual one")
+    voice_speed: Annotated[float, Field(ge=0.25, le=1.5)] = Field(default=1.0, description="from 0.25 to 1.5")
     idle_s: Annotated[float, Field(gt=0)] = Field(default=600.0, description="a silent session is closed after it")
     max_message_bytes: Annotated[int, Field(ge=1024)] = Field(default=65_536, description="of a client's event")
+    max_sound_message_bytes: Annotated[int, Field(ge=1024)] = Field(
+        default=4_194_304, description="of a client's event with sound in it"
+    )
     max_unread_bytes: Annotated[int, Field(ge=65_536)] = Field(
         default=4_194_304, description="of events that a client leaves unread before its session is closed"
     )
@@ -51,6 +67,11 @@ class Settings(ServiceSettings):
             return tuple(part.strip().rstrip("/").lower() for part in value.split(",") if part.strip())
         return value
 
+    @field_validator("script", mode="before")
+    @classmethod
+    def _lines(cls, value: object) -> object:
+        return tuple(line.strip() for line in value.split("|")) if isinstance(value, str) else value
+
     @field_validator("ice_addresses", mode="before")
     @classmethod
     def _addresses(cls, value: object) -> object:
@@ -75,8 +96,9 @@ class Settings(ServiceSettings):
 
     @model_validator(mode="after")
     def _voice_is_here(self) -> Settings:
-        if self.chosen_voice != "simulated":
+        if self.chosen_voice not in ("simulated", "local"):
             raise ValueError(
-                f"TALKDOWN_VOICE={self.chosen_voice} is not served by this version: set TALKDOWN_VOICE to simulated."
+                f"TALKDOWN_VOICE={self.chosen_voice} is not served by this version:"
+                " set TALKDOWN_VOICE to local, or to simulated."
             )
         return self

@@ -71,9 +71,14 @@ class LocalEars:
         for process in self.processes:
             await process.wait_ready()
 
+    @property
+    def full(self) -> bool:
+        """See the port."""
+        return self._taken >= self._places
+
     def listen(self, tuning: Tuning | None) -> LocalListener:
         """See the port."""
-        if self._taken >= self._places:
+        if self.full:
             raise EarsBusy
         self._taken += 1
         return LocalListener(_Senses(self, next(self._numbers)), tuning, self._leave)

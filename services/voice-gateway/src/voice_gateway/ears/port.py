@@ -118,6 +118,11 @@ class Ears(Protocol):
         """Whether the models are loaded and warm."""
         ...
 
+    @property
+    def full(self) -> bool:
+        """Whether all places are taken."""
+        ...
+
     def listen(self, tuning: Tuning | None) -> Listener:
         """Ears for one more session; :class:`~voice_gateway.errors.EarsBusy` when all places are taken."""
         ...

@@ -66,6 +66,11 @@ def likelihood_over(melody: float, text: str) -> float:
     return 1 / (1 + math.exp(-odds))
 
 
+def may_stand_at_an_edge(word: str) -> bool:
+    """Whether a name that was misheard may begin or end with it, which no name does with "the" or "of"."""
+    return word not in _OPEN
+
+
 def is_backchannel(text: str) -> bool:
     """Whether ``text`` only signals listening: "Mhm.", "okay, right"."""
     words = words_of(text)

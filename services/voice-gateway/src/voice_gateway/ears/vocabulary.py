@@ -1,14 +1,244 @@
-"""Correct a transcript by the words that only the notes know."""
+"""Correct a transcript by the words that only the notes know: "orkid forty seven" was "ORCHID-47".
+
+A stretch of one to five words becomes an entry of the vocabulary
+
+- when it is spelt the same but for case, spaces and punctuation, numbers read as digits ("orchid 47"); or
+- when it sounds like the entry: nearly, where the recogniser itself wrote down something that is no English word or that
+  it took for a name, and all but exactly where it wrote English words, since those it is mostly right about.
+"""
 
 from __future__ import annotations
 
+import json
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from voice_gateway.ears.phonetics import likeness, skeleton, sounds_of_ipa, sounds_of_spelling
+from voice_gateway.ears.sentences import may_stand_at_an_edge
+from voice_gateway.ears.spoken_numbers import digits_of, together
+
+MOST_ENTRIES: Final = 3_000
+_LONGEST: Final = 5
+_TOKEN: Final = re.compile(r"[^\W_]+(?:['’\-–.][^\W_]+)*")
+_PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_]+")
+_SYMBOLS: Final = (("#", " sharp "), ("+", " plus "), ("&", " and "), ("@", " at "))
+_SEPARATORS: Final = frozenset(("dash", "hyphen", "minus", "underscore", "slash", "dot", "point"))
+_OWNED: Final = re.compile(r"['’]s$")
+_SHORTEST: Final = 3
+_SHORTEST_BY_EAR: Final = 4
+_COMPARED: Final = 24
+_LIKE_UNKNOWN, _LIKE_NAME, _LIKE_ENGLISH = 0.7, 0.78, 0.92
+_SURE_LENGTH: Final = 6
+
+
+class Lexicon:
+    """The English words that a recogniser may be believed, and how they are pronounced."""
+
+    def __init__(self, *pronunciations: Mapping[str, object]) -> None:
+        self._known: dict[str, str] = {}
+        for words in pronunciations:
+            for word, phonemes in words.items():
+                if isinstance(phonemes, dict):
+                    phonemes = phonemes.get("DEFAULT")  # noqa: PLW2901 # pyright: ignore
+                if isinstance(phonemes, str):
+                    self._known.setdefault(word, phonemes)
+
+    @classmethod
+    def read(cls, *files: str) -> Lexicon:
+        """From files of JSON: a word, its phonemes or a mapping with the DEFAULT ones."""
+        found: list[Mapping[str, object]] = []
+        for file in files:
+            with open(file, encoding="utf-8") as content:  # noqa: PTH123 - a path as text comes over the pipe
+                found.append(json.load(content))
+        return cls(*found)
+
+    def is_english(self, word: str) -> bool:
+        """Whether it is an ordinary word, in small letters, in whatever form."""
+        return any(form in self._known for form in _forms(word))
+
+    def sounds(self, word: str) -> str:
+        """Of a word in small letters, or of a name."""
+        phonemes = self._known.get(word) or self._known.get(word.capitalize())
+        return sounds_of_ipa(phonemes) if phonemes else sounds_of_spelling(word)
+
+
+@dataclass(frozen=True)
+class _Entry:
+    written: str
+    squashed: str
+    sounds: frozenset[str]
+    rank: int
+
+    @cached_property
+    def consonants(self) -> Counter[str]:
+        return Counter(skeleton(min(self.sounds)))
+
+
+@dataclass(frozen=True)
+class _Token:
+    text: str
+    start: int
+    end: int
+    first: bool
+
+    @cached_property
+    def plain(self) -> str:
+        return _OWNED.sub("", self.text).lower().replace("’", "'")
+
 
 class Correction:
-    """Of transcripts, by one vocabulary."""
+    """Of transcripts, by one vocabulary; calling it gives the corrected text."""
 
-    def __init__(self, words: tuple[str, ...]) -> None:
-        self._words = words
+    def __init__(self, words: tuple[str, ...], lexicon: Lexicon) -> None:
+        self._lexicon = lexicon
+        self._spelt: dict[str, _Entry] = {}
+        self._by_ear: list[_Entry] = []
+        self._by_skeleton: dict[str, list[_Entry]] = defaultdict(list)
+        for rank, written in enumerate(words[:MOST_ENTRIES]):
+            self._learn(" ".join(written.split()), rank)
 
     def __call__(self, text: str) -> str:
         """The text, with the vocabulary's words where they were meant."""
-        return text
+        if not self._spelt:
+            return text
+        tokens = list(_tokens(text))
+        made: list[str] = []
+        copied, place = 0, 0
+        while place < len(tokens):
+            found = self._at(tokens, place)
+            if found is None:
+                place += 1
+                continue
+            entry, count = found
+            last = tokens[place + count - 1]
+            owned = _OWNED.search(last.text)
+            made += (text[copied : tokens[place].start], entry.written, owned[0] if owned else "")
+            copied, place = last.end, place + count
+        return "".join((*made, text[copied:]))
+
+    def _learn(self, written: str, rank: int) -> None:
+        parts = _parts(written)
+        squashed = "".join(parts)
+        if len(squashed) < _SHORTEST or squashed.isdigit() or len(parts) > _LONGEST + 2 or squashed in self._spelt:
+            return
+        strange = [part for part in parts if not part.isdigit() and not self._lexicon.is_english(part)]
+        mixed = any(not char.isalpha() and char not in " '’" for char in written) or _inner_capital(written)
+        if not strange and not mixed:
+            return  # English words in their own spelling: the recogniser knows them.
+        spoken = "".join(part if part.isdigit() else self._lexicon.sounds(part) for part in parts)
+        entry = _Entry(written, squashed, frozenset((spoken, sounds_of_spelling(squashed))), rank)
+        self._spelt[squashed] = entry
+        if min(map(len, entry.sounds)) >= _SHORTEST_BY_EAR and any(char.isalpha() for char in squashed):
+            self._by_ear.append(entry)
+            for sounds in entry.sounds:
+                self._by_skeleton[skeleton(sounds)].append(entry)
+
+    def _at(self, tokens: list[_Token], place: int) -> tuple[_Entry, int] | None:
+        """The entry that begins at a token, and how many tokens it takes the place of."""
+        counts = range(min(_LONGEST, len(tokens) - place), 0, -1)
+        for count in counts:
+            span = tokens[place : place + count]
+            entry = self._spelt.get(_squash(span))
+            if entry is not None and span[-1].plain not in _SEPARATORS:
+                return entry, count
+        best: tuple[float, int, _Entry, int] | None = None
+        for count in counts:
+            like = self._like(tokens[place : place + count])
+            if like is not None and (best is None or (like[0], count) > best[:2]):
+                best = (like[0], count, like[1], count)
+        return (best[2], best[3]) if best else None
+
+    def _like(self, span: list[_Token]) -> tuple[float, _Entry] | None:
+        """The entry that a stretch sounds like, if it is alike enough for what the recogniser wrote."""
+        words = [token.plain for token in span]
+        if not all(may_stand_at_an_edge(word) for word in (words[0], words[-1])):
+            return None
+        unknown = [word for word in words if digits_of(word) is None and not self._lexicon.is_english(word)]
+        named = any(token.text[0].isupper() and not token.first for token in span)
+        sounds = {_sounds(words, self._lexicon.sounds), _sounds(words, sounds_of_spelling)}
+        if unknown:
+            least, entries = _LIKE_UNKNOWN, self._nearest(min(sounds))
+        elif named:
+            least, entries = _LIKE_NAME, self._nearest(min(sounds))
+        else:
+            least = _LIKE_ENGLISH
+            entries = [entry for spoken in sounds for entry in self._by_skeleton.get(skeleton(spoken), ())]
+        best: tuple[float, _Entry] | None = None
+        for entry in entries:
+            length = min(map(len, entry.sounds))
+            if least == _LIKE_ENGLISH and length < _SURE_LENGTH:
+                continue
+            like = max(likeness(spoken, known) for spoken in sounds for known in entry.sounds)
+            if like >= least and (best is None or like > best[0]):
+                best = (like, entry)
+        return best
+
+    def _nearest(self, sounds: str) -> list[_Entry]:
+        consonants = Counter(skeleton(sounds))
+
+        def apart(entry: _Entry) -> int:
+            return (consonants - entry.consonants).total() + (entry.consonants - consonants).total()
+
+        near = [(apart(entry), entry.rank, entry) for entry in self._by_ear]
+        near = [one for one in near if one[0] <= 2 + len(sounds) // 4]
+        return [entry for *_, entry in sorted(near, key=lambda one: one[:2])[:_COMPARED]]
+
+
+def _tokens(text: str) -> Iterator[_Token]:
+    end = 0
+    for match in _TOKEN.finditer(text):
+        first = end == 0 or bool(re.search(r"[.!?]", text[end : match.start()]))
+        end = match.end()
+        yield _Token(match[0], match.start(), end, first)
+
+
+def _squash(span: list[_Token]) -> str:
+    """The words without spaces and punctuation, numbers as digits; a separator that was spoken is left out."""
+    made, number = "", ""
+    for place, token in enumerate(span):
+        if (digits := digits_of(token.plain)) is not None:
+            number = together(number, digits) if number else digits
+            continue
+        made, number = made + number, ""
+        if token.plain not in _SEPARATORS or place == 0:
+            made += "".join(_parts(token.plain))
+    return made + number
+
+
+def _sounds(words: list[str], sounds_of: object) -> str:
+    assert callable(sounds_of)
+    made, number = "", ""
+    for word in words:
+        if (digits := digits_of(word)) is not None:
+            number = together(number, digits) if number else digits
+            continue
+        made, number = made + number, ""
+        if word not in _SEPARATORS:
+            made += "".join(part if part.isdigit() else str(sounds_of(part)) for part in _parts(word))
+    return made + number
+
+
+def _parts(written: str) -> list[str]:
+    """The pieces that are spoken one by one: "ORCHID-47" is "orchid" and "47", "snakeCase" is "snake" and "case"."""
+    for symbol, spoken in _SYMBOLS:
+        written = written.replace(symbol, spoken)
+    return [part.lower() for part in _PARTS.findall(_OWNED.sub("", written).replace("'", "").replace("’", ""))]
+
+
+def _inner_capital(written: str) -> bool:
+    return any(word[1:] != word[1:].lower() for word in written.split())
+
+
+def _forms(word: str) -> Iterator[str]:
+    yield word
+    for ending, stem in (("s", ""), ("es", ""), ("ies", "y"), ("ed", ""), ("ed", "e"), ("ing", ""), ("ing", "e"), ("er", "")):
+        if word.endswith(ending) and len(word) > len(ending) + 2:
+            yield word[: -len(ending)] + stem
+    yield word.replace("'s", "")
+    yield word.replace("'", "")
+    if "-" in word:
+        yield word.replace("-", "")

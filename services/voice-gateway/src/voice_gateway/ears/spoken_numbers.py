@@ -1,0 +1,36 @@
+"""Numbers as they are spoken, written with digits, so that "forty seven", "four seven" and "47" are the same."""
+
+from __future__ import annotations
+
+from typing import Final
+
+_UNITS: Final = {
+    word: str(value)
+    for value, word in enumerate(
+        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
+        "seventeen eighteen nineteen".split()
+    )
+}
+_TENS: Final = {
+    word: str(value)
+    for value, word in zip(
+        range(20, 100, 10), "twenty thirty forty fifty sixty seventy eighty ninety".split(), strict=True
+    )
+}
+
+
+def digits_of(word: str) -> str | None:
+    """The digits of one word in small letters ("47", "forty", "forty-seven"), or None when it is no number."""
+    if word.isdigit():
+        return word
+    first, _, second = word.partition("-")
+    if second:
+        return together(_TENS[first], _UNITS[second]) if first in _TENS and second in _UNITS else None
+    return _UNITS.get(word) or _TENS.get(word)
+
+
+def together(first: str, second: str) -> str:
+    """Two numbers spoken one after the other: "40", "7" is 47, and "4", "7" is 47 too."""
+    if len(first) == 2 and first.endswith("0") and len(second) == 1 and second != "0":
+        return first[0] + second
+    return first + second

@@ -1,0 +1,106 @@
+"""What will perhaps be said next, prepared before it is asked for (ARCHITECTURE, Prefetch and Speech).
+
+::
+
+    the words so far may be all --> the agent prepares an answer --> the mouth its first phrase
+    a phrase of a turn is read  --> the turn's frames are followed --> the mouth the phrase behind it
+
+A guess costs nothing when it was wrong: it is thrown away.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Coroutine
+from typing import Any
+from uuid import UUID
+
+from voice_gateway.agent import Agent
+from voice_gateway.answering import spoken
+from voice_gateway.errors import AnswerFailed
+from voice_gateway.mouth.port import Manner, Mouth
+from voice_gateway.phrases import Phrase, Phrases
+
+log = logging.getLogger(__name__)
+
+FOLLOWED_S = 60.0
+"""A turn is followed for so long at most."""
+
+
+class Foresight:
+    """The guesses of one session; ``manner`` gives how it speaks at the moment."""
+
+    def __init__(self, agent: Agent, mouth: Mouth, chat_id: UUID, manner: Callable[[], Manner]) -> None:
+        self._agent, self._mouth, self._chat_id, self._manner = agent, mouth, chat_id, manner
+        self._guessing: asyncio.Task[None] | None = None
+        self._following: asyncio.Task[None] | None = None
+        self._turn: UUID | None = None
+        self._phrases: list[str] = []
+        self._reads: str | None = None
+
+    def perhaps(self, question: str) -> None:
+        """The person may have asked this: have the beginning of its answer ready."""
+        self.forget()
+        self._guessing = self._begin(self._guess(question))
+
+    def forget(self) -> None:
+        """They went on, or it was nothing."""
+        if self._guessing is not None:
+            self._guessing.cancel()
+
+    def reads(self, turn_id: UUID, text: str) -> None:
+        """``text`` of a turn is being read: have what comes behind it ready."""
+        if turn_id != self._turn:
+            self._turn, self._phrases = turn_id, []
+            if self._following is not None:
+                self._following.cancel()
+            self._following = self._begin(self._follow(turn_id))
+        self._reads = text
+        self._prepare()
+
+    async def close(self) -> None:
+        """Guess no more."""
+        tasks = [task for task in (self._guessing, self._following) if task is not None]
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        return asyncio.create_task(self._harmless(work))
+
+    async def _harmless(self, work: Coroutine[Any, Any, None]) -> None:
+        """A guess that fails is only a guess that was not made."""
+        try:
+            async with asyncio.timeout(FOLLOWED_S):
+                await work
+        except (AnswerFailed, TimeoutError):
+            pass
+        except Exception:
+            log.exception("a guess failed unforeseen")
+
+    async def _guess(self, question: str) -> None:
+        answer = await self._agent.prefetch(self._chat_id, question)
+        phrases = Phrases()
+        first = [*phrases.feed(answer or ""), *phrases.finish()][:1]
+        for phrase in first:
+            self._mouth.prepare(phrase.text, self._manner())
+
+    async def _follow(self, turn_id: UUID) -> None:
+        async with contextlib.aclosing(self._agent.follow(turn_id)) as frames:
+            async for told in spoken(frames):
+                if isinstance(told, Phrase):
+                    self._phrases.append(told.text)
+                    self._prepare()
+
+    def _prepare(self) -> None:
+        """Prepare what is behind the phrase that is read, once it is known; what was read before is done with."""
+        if self._reads not in self._phrases:
+            return
+        place = self._phrases.index(self._reads)
+        if len(self._phrases) > place + 1:
+            del self._phrases[:place]
+            self._reads = None
+            self._mouth.prepare(self._phrases[1], self._manner())
