@@ -169,7 +169,7 @@ def test_without_a_voice_the_page_promises_no_call(opens: Opens) -> None:
     window = opens()
     welcome = window.page.locator("#welcome")
     expect(welcome).to_contain_text("typed for now")
-    expect(welcome).not_to_contain_text("open a call")
+    expect(welcome).not_to_contain_text("aloud")
     start = window.page.get_by_role("button", name="Start: try the microphone and open a fresh chat")
     expect(start).to_have_attribute("title", "Start: try the microphone and open a fresh chat")
     start.click()

@@ -53,7 +53,7 @@ test("passages that were looked at are not said to be behind the answer", () => 
 test("a page without a voice promises no call", () => {
   assert.match(welcomeLine("simulated"), /typed for now/);
   assert.doesNotMatch(welcomeLine("simulated"), /call/);
-  assert.match(welcomeLine("openai"), /open a call/);
+  assert.match(welcomeLine("openai"), /ask aloud/);
   assert.match(startLine("simulated"), /^Start: try the microphone/);
   assert.match(startLine("openai"), /^Start: open a call/);
 });

@@ -4,9 +4,13 @@ import { pieces, placesOf, settled, spoken } from "./citations.js";
 import { fill, h } from "./dom.js";
 import { ENDED } from "./frames.js";
 import { toUtf16 } from "./offsets.js";
+import { dark, light } from "./spotlight.js";
+import { timelineView } from "./timeline-view.js";
 import { counted, linesOf, passagesLine } from "./words.js";
 
 /** @import { Turn } from "./frames.js" */
+/** @import { Moments } from "./timeline.js" */
+/** @import { Span } from "./voice" */
 /** @import { Lines, Sentence, Source } from "./wire" */
 
 /**
@@ -16,6 +20,7 @@ import { counted, linesOf, passagesLine } from "./words.js";
  * @property {(turnId: string) => void} stop
  * @property {(traceId: string) => string | null} traceLink
  * @property {(text: string) => void} say a complete sentence, for who cannot see it
+ * @property {() => void} aloud let a voice say the answer again
  */
 
 /** @type {Record<number, string>} */
@@ -43,6 +48,7 @@ export class AnswerView {
     this.looked = h("summary");
     this.list = h("ol");
     this.passages = h("details", { class: "passages", hidden: true }, this.looked, this.list);
+    this.timeline = h("div", { class: "timeline-place" });
     this.element = h(
       "li",
       { class: "turn" },
@@ -51,6 +57,7 @@ export class AnswerView {
       this.trouble,
       this.meta,
       this.passages,
+      this.timeline,
     );
   }
 
@@ -74,6 +81,44 @@ export class AnswerView {
       this.#showTrouble(turn);
       this.#showPassages(turn);
     }
+  }
+
+  /**
+   * Light what is being said of the answer, and mark what it is cited from.
+   * @param {Turn} turn
+   * @param {Span | null} span code points; null when nothing of it is said
+   * @param {number} heard code points of the answer
+   * @returns {{ source: Source, lines: Lines[] } | null} what the sentence that is said rests on
+   */
+  spoken(turn, span, heard) {
+    this.element.toggleAttribute("data-spoken", span !== null);
+    this.answer.querySelectorAll("[data-spoken]").forEach((part) => part.removeAttribute("data-spoken"));
+    if (span === null) {
+      dark();
+      return null;
+    }
+    light(this.answer, turn.text, span, heard);
+    // A phrase may be longer than a sentence or shorter: the sentence that is being heard is the one that counts.
+    const reached = Math.min(Math.max(heard, span[0]), span[1] - 1);
+    const at = turn.sentences.findIndex(({ span: [start, end] }) => start <= reached && reached < end);
+    const sentence = turn.sentences[at];
+    if (sentence === undefined) return null;
+    const shown = this.answer.querySelectorAll(".sentence")[at];
+    shown?.setAttribute("data-spoken", "");
+    shown?.querySelectorAll(".cite").forEach((link) => link.setAttribute("data-spoken", ""));
+    const [first] = sentence.support;
+    const source = turn.sources.find(({ id }) => id === first?.source_id);
+    if (first === undefined || source === undefined) return null;
+    return { source, lines: sentence.support.filter((one) => one.source_id === first.source_id).map((one) => one.lines) };
+  }
+
+  /**
+   * Show where the time of the answer went, once its first sound was heard.
+   * @param {Moments} moments
+   */
+  timed(moments) {
+    const view = timelineView(moments);
+    if (view !== null) fill(this.timeline, view);
   }
 
   /** @param {Turn} turn */
@@ -159,6 +204,7 @@ export class AnswerView {
       this.meta,
       runs && h("button", { class: "small", type: "button", onclick: () => this.needs.stop(turnId) }, "Stop answering"),
       ended && h("span", {}, verdictOf(turn)),
+      ended && h("button", { class: "small again", type: "button", onclick: this.needs.aloud }, "Say it again"),
       ENDED.has(turn.stage) && link && h("a", { href: link, target: "_blank", rel: "noreferrer" }, ended ? "How it was found" : "What happened"),
     );
   }

@@ -1,5 +1,6 @@
 // What the page asks of web, over HTTP. A refusal is an error with web's own sentence.
 
+/** @import { Moment } from "./voice" */
 /** @import { Chat, ClientSecret, Corpus, DeadLetter, Refusal, RefreshReport, SourceText } from "./wire" */
 
 /** web answered, and said no. */
@@ -112,6 +113,35 @@ export const web = {
       method: "POST",
       headers: { "content-type": "application/json" },
       body: JSON.stringify({ reason: "stopped" }),
+      keepalive: true,
+    }),
+
+  /**
+   * Speech ended a turn: what was heard of its answer is kept.
+   * @param {string} turnId
+   * @param {number} heard code points of the answer
+   */
+  interrupt: (turnId, heard) => post(`/api/turns/${turnId}/cancel`, { reason: "interrupted", heard }),
+
+  /**
+   * How much of an answer was heard.
+   * @param {string} turnId
+   * @param {number} characters code points of the answer
+   */
+  heard: (turnId, characters) => post(`/api/turns/${turnId}/heard`, { characters }),
+
+  /**
+   * What happened in a call, for the traces of its turns. It outlives the page that sends it.
+   * @param {string} callId
+   * @param {Moment[]} moments
+   */
+  timeline: (callId, moments) =>
+    request(`/api/calls/${encodeURIComponent(callId)}/timeline`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({
+        events: moments.map(({ name, at, turnId }) => ({ name, at: new Date(at).toISOString(), turn_id: turnId })),
+      }),
       keepalive: true,
     }),
 

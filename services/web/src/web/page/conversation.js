@@ -5,14 +5,18 @@ import { uuid, web } from "./client.js";
 import { byId, h } from "./dom.js";
 import { follow } from "./follow.js";
 import { ENDED, asked, restored } from "./frames.js";
+import { TAB, keep, kept } from "./kept.js";
 import { wantedOf } from "./source.js";
 
 /** @import { Turn } from "./frames.js" */
 /** @import { Wanted } from "./source.js" */
+/** @import { Moments } from "./timeline.js" */
+/** @import { Doing, Moment, Speaker } from "./voice" */
+/** @import { Lines, Source } from "./wire" */
 
 /**
  * A turn, and where it is shown.
- * @typedef {{ turn: Turn, view: AnswerView, stop: AbortController }} Entry
+ * @typedef {{ turn: Turn, view: AnswerView, stop: AbortController, moments: Moments }} Entry
  *
  * A chat ends with its signal: whatever still runs for it then is late, and is dropped.
  * @typedef {object} Chat
@@ -23,10 +27,12 @@ import { wantedOf } from "./source.js";
  * @typedef {object} ConversationNeeds
  * @property {(wanted: Wanted, from: HTMLElement) => void} openSource
  * @property {(question: string) => void} askAgain
+ * @property {() => Speaker | null} speaker who says the answer to a question that is asked now
+ * @property {(spoken: { source: Source, lines: Lines[] } | null) => void} speaksFrom the source of what is being said
  * @property {() => void} changed
  */
 
-const CHAT = "talkdown.chat";
+const CHAT = "chat";
 const wide = matchMedia("(min-width: 66rem)");
 
 export class Conversation {
@@ -39,6 +45,13 @@ export class Conversation {
    * @type {string | null}
    */
   #traceUrl = null;
+  /** @type {Extract<Doing, { kind: "speaking" }> | null} */
+  #speaking = null;
+  /**
+   * What happened before its turn was known by an id.
+   * @type {Moments}
+   */
+  #before = {};
 
   /** @param {ConversationNeeds} needs */
   constructor(needs) {
@@ -61,7 +74,7 @@ export class Conversation {
    */
   begin(id) {
     this.chat = { id, ended: new AbortController(), turns: [] };
-    remember(id);
+    keep(TAB, CHAT, id);
     return this.chat;
   }
 
@@ -70,7 +83,7 @@ export class Conversation {
     const ending = this.chat;
     this.chat = null;
     this.lost = false;
-    remember(null);
+    keep(TAB, CHAT, null);
     ending?.ended.abort();
     for (const { turn } of ending?.turns ?? []) {
       if (turn.turnId !== null && !ENDED.has(turn.stage)) stopTurn(turn.turnId);
@@ -99,7 +112,7 @@ export class Conversation {
 
   /** Bring back the chat that this tab had before it was reloaded. */
   async restore() {
-    const id = remembered();
+    const id = kept(TAB, CHAT);
     if (id === null) return;
     const within = this.begin(id);
     try {
@@ -110,6 +123,47 @@ export class Conversation {
       // A chat that cannot be read is begun anew with the next question.
       if (this.chat === within && within.turns.length === 0) this.clear();
     }
+  }
+
+  /**
+   * Light what a call says now.
+   * @param {Doing | null} doing
+   */
+  follow(doing) {
+    const now = doing?.kind === "speaking" ? doing : null;
+    if (now === null && this.#speaking === null) return;
+    if (now?.turnId !== this.#speaking?.turnId) {
+      const last = this.#entry(this.#speaking?.turnId);
+      last?.view.spoken(last.turn, null, 0);
+    }
+    this.#speaking = now;
+    this.#light();
+  }
+
+  /**
+   * Something happened in the call, for the timeline of its turn.
+   * @param {Moment} moment
+   */
+  happened({ name, at, turnId }) {
+    if (name === "speech_stopped") this.#before = {};
+    const moments = turnId === null ? this.#before : this.#entry(turnId)?.moments;
+    // When a question is asked is known here, of those that are typed too.
+    if (moments === undefined || name === "question") return;
+    moments[name] ??= at;
+    if (name === "first_audio") this.#entry(turnId)?.view.timed(moments);
+  }
+
+  #light() {
+    const entry = this.#entry(this.#speaking?.turnId);
+    const speaking = this.#speaking;
+    this.needs.speaksFrom(
+      entry === undefined || speaking === null ? null : entry.view.spoken(entry.turn, speaking.span, speaking.heard),
+    );
+  }
+
+  /** @param {string | null | undefined} turnId */
+  #entry(turnId) {
+    return this.chat?.turns.find(({ turn }) => turn.turnId !== null && turn.turnId === turnId);
   }
 
   /** @param {string | null} url */
@@ -132,12 +186,17 @@ export class Conversation {
       openSource: (source, lit, from) => this.needs.openSource(wantedOf(source, lit), from),
       askAgain: this.needs.askAgain,
       stop: stopTurn,
+      aloud: () => this.needs.speaker()?.changed(entry.turn),
       traceLink: (traceId) => this.#traceUrl?.replace("{trace_id}", traceId) ?? null,
       say: (words) => {
-        if (!ENDED.has(first.stage)) byId("said").append(h("p", {}, words));
+        // What a voice says is not read out beside it.
+        if (!ENDED.has(first.stage) && speaker === null) byId("said").append(h("p", {}, words));
       },
     });
-    const entry = { turn: first, view, stop };
+    const speaker = ENDED.has(first.stage) ? null : this.needs.speaker();
+    /** @type {Entry} */
+    const entry = { turn: first, view, stop, moments: { ...(this.#before.transcript && this.#before), question: Date.now() } };
+    this.#before = {};
     within.turns.push(entry);
     byId("turns").append(view.element);
     let drawing = false;
@@ -147,12 +206,15 @@ export class Conversation {
       const following = atFoot();
       view.show(entry.turn);
       if (following) this.#toFoot();
+      if (this.#speaking !== null && this.#speaking.turnId === entry.turn.turnId) this.#light();
       this.needs.changed();
     };
     draw();
     await follow(web, within.id, first, stop.signal, {
       changed: (turn) => {
+        if (turn.sources.length > 0) entry.moments.found ??= Date.now();
         entry.turn = turn;
+        speaker?.changed(turn);
         if (drawing) return;
         drawing = true;
         requestAnimationFrame(draw);
@@ -178,27 +240,6 @@ export class Conversation {
 function stopTurn(turnId) {
   // A turn that has just ended, or a connection that is gone: the turn's own frames say what became of it.
   void web.cancel(turnId).catch(() => undefined);
-}
-
-/**
- * Keep the chat for a reload of this tab. A browser that keeps nothing for pages only loses that.
- * @param {string | null} id
- */
-function remember(id) {
-  try {
-    if (id === null) sessionStorage.removeItem(CHAT);
-    else sessionStorage.setItem(CHAT, id);
-  } catch {
-    // Storage is switched off.
-  }
-}
-
-function remembered() {
-  try {
-    return sessionStorage.getItem(CHAT);
-  } catch {
-    return null;
-  }
 }
 
 function scroller() {

@@ -7,7 +7,7 @@ import { byId, fill, h } from "./dom.js";
 import { FolderPanel } from "./folder.js";
 import { lengthOf } from "./offsets.js";
 import { Rail } from "./rail.js";
-import { presence, welcomeLine } from "./words.js";
+import { welcomeLine } from "./words.js";
 
 const LONGEST = 2000;
 const question = /** @type {HTMLTextAreaElement} */ (byId("question"));
@@ -17,6 +17,8 @@ const rail = new Rail(web.document);
 const conversation = new Conversation({
   openSource: (wanted, from) => rail.openSource(wanted, from),
   askAgain: (words) => submit(words),
+  speaker: () => calling.speaker(),
+  speaksFrom: (spoken) => rail.speaksFrom(spoken),
   changed: show,
 });
 
@@ -26,6 +28,8 @@ const calling = new Calling({
     clear();
     conversation.begin(chatId);
   },
+  ask: (words) => conversation.ask(words, calling.chatId),
+  happened: (moment) => conversation.happened(moment),
   ended: end,
   changed: show,
 });
@@ -84,16 +88,8 @@ function show() {
   document.body.classList.toggle("empty", conversation.empty);
   byId("welcome").hidden = !conversation.empty;
   byId("fresh").hidden = conversation.empty || calling.on || connection.kind === "starting";
-  calling.show();
-  fill(byId("presence-words"), presence(stage, connection, conversation.lost));
-  byId("orb").dataset.state =
-    connection.kind === "failed" && stage === null
-      ? "failed"
-      : stage === null
-        ? "idle"
-        : stage === "answering"
-          ? "answering"
-          : "searching";
+  calling.show(stage, conversation.lost);
+  conversation.follow(calling.doing);
 }
 
 /** @param {string[]} notices */
@@ -126,7 +122,7 @@ byId("fresh").addEventListener("click", () => {
 });
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") {
-    if (!rail.back()) conversation.stopAnswer();
+    if (!rail.back() && !calling.back()) conversation.stopAnswer();
   } else if (event.key === "/" && event.target === document.body) {
     event.preventDefault();
     question.focus();

@@ -1,15 +1,18 @@
 // The rail beside the conversation: the folder, or a source that was opened. On a narrow page it lies over the rest.
 
-import { byId } from "./dom.js";
-import { SourcePanel } from "./source.js";
+import { byId, fill } from "./dom.js";
+import { SourcePanel, wantedOf } from "./source.js";
+import { linesOf } from "./words.js";
 
-/** @import { SourceText } from "./wire" */
+/** @import { Lines, Source, SourceText } from "./wire" */
 /** @import { Wanted } from "./source.js" */
 
 export class Rail {
   #wide = matchMedia("(min-width: 66rem)");
   /** @type {HTMLElement | null} */
   #cameFrom = null;
+  /** @type {{ source: Source, lines: Lines[] } | null} */
+  #spoken = null;
 
   /** @param {(path: string, version?: string) => Promise<SourceText>} document */
   constructor(document) {
@@ -24,6 +27,11 @@ export class Rail {
         button.getAttribute("data-close") === "source" ? this.closeSource() : this.#close(),
       );
     }
+    byId("spoken-open").addEventListener("click", () => {
+      if (this.#spoken === null) return;
+      const { source, lines } = this.#spoken;
+      this.openSource(wantedOf(source, lines), byId("spoken-open"));
+    });
     this.#wide.addEventListener("change", () => this.#open(!this.#wide.matches && this.#isOpen));
   }
 
@@ -66,6 +74,27 @@ export class Rail {
     else if (!this.#wide.matches && this.#isOpen) this.#close();
     else return false;
     return true;
+  }
+
+  /**
+   * Show where what is being said comes from: the rail stays where it is, and so does the focus.
+   * @param {{ source: Source, lines: Lines[] } | null} spoken
+   */
+  speaksFrom(spoken) {
+    this.#spoken = spoken;
+    const card = byId("spoken-source");
+    card.hidden = spoken === null;
+    const open = byId("source").hidden ? null : this.panel.path;
+    for (const line of byId("source-text").querySelectorAll(".line")) {
+      const number = Number(line.getAttribute("data-line"));
+      const said = spoken !== null && spoken.source.path === open && spoken.lines.some(([a, b]) => a <= number && number <= b);
+      line.toggleAttribute("data-spoken", said);
+    }
+    if (spoken === null) return;
+    const { source, lines } = spoken;
+    fill(byId("spoken-open"), source.path);
+    const heading = source.heading.length > 0 ? ` · ${source.heading.at(-1)}` : "";
+    fill(byId("spoken-where"), `${lines.map(linesOf).join(" and ")}${heading}`);
   }
 
   #close() {

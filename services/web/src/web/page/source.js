@@ -41,6 +41,8 @@ export function wantedOf(source, lit) {
 
 export class SourcePanel {
   #asked = 0;
+  /** Of the document that is shown. */
+  path = "";
 
   /** @param {(path: string, version?: string) => Promise<SourceText>} document */
   constructor(document) {
@@ -50,6 +52,7 @@ export class SourcePanel {
   /** @param {Wanted} wanted */
   async show(wanted) {
     const asked = (this.#asked += 1);
+    this.path = wanted.path;
     const name = wanted.path.split("/").at(-1);
     fill(byId("source-title"), name);
     fill(byId("source-where"), wanted.path);

@@ -95,7 +95,7 @@ export function corpusLine(corpus) {
 export function welcomeLine(voice) {
   return voice === "simulated"
     ? "Type a question: there is no voice here yet, so questions are typed for now."
-    : "Type a question, or press Start to open a call.";
+    : "Press Start and ask aloud, or type a question.";
 }
 
 /**
