@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -147,6 +148,15 @@ class TestWithoutAGateway:
                 address(web), additional_headers={"Authorization": "Bearer ek_x"}, proxy=None
             ) as session:
                 await session.recv()
+
+
+async def test_what_the_page_saw_of_a_call_goes_on_to_the_gateway(web: Running, gateway: Gateway) -> None:
+    told = example("voice.timeline")
+    async with httpx2.AsyncClient(base_url=web.url, headers={"origin": web.url}) as client:
+        assert (await client.post("/api/calls/sess_1/timeline", json=told)).status_code == 200
+        assert (await client.post("/api/calls/..%2Fother/timeline", json=told)).status_code == 404
+    assert gateway.signalled == ["/calls/sess_1/timeline"]
+    assert json.loads(gateway.body) == told
 
 
 @pytest.mark.parametrize(

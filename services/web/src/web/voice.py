@@ -16,6 +16,8 @@ from fastapi import APIRouter, HTTPException, Request, WebSocket, WebSocketDisco
 from starlette.responses import Response
 
 from chassis.telemetry import inject
+from contracts.voice import Timeline
+from web.bodies import takes
 from web.state import the
 
 if TYPE_CHECKING:
@@ -44,6 +46,17 @@ async def signal(request: Request, path: str) -> Response:
     query = str(request.url.query)
     target = f"/v1/realtime/{path}" + (f"?{query}" if query else "")
     return await the(request).behind.voice.signal(target, body, headers)
+
+
+@routes.post("/api/calls/{call_id}/timeline", status_code=204, openapi_extra=takes(Timeline))
+async def timeline(request: Request, call_id: str) -> Response:
+    """Pass on what the page saw happen in a call, for the traces of its turns."""
+    if not PATH.fullmatch(call_id):
+        raise HTTPException(404)
+    body = await request.body()
+    return await the(request).behind.voice.signal(
+        f"/calls/{call_id}/timeline", body, {"content-type": "application/json"}
+    )
 
 
 @routes.websocket("/v1/realtime")
