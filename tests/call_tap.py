@@ -87,7 +87,7 @@ def install(context: BrowserContext, sounds: Mapping[str, Path], *, cue: bool = 
             return route.fallback()
         answer = route.fetch()
         policy = answer.headers.get("content-security-policy", "")
-        headers = {**answer.headers, "content-security-policy": policy.replace("script-src", "script-src blob:")}
+        headers = {**answer.headers, "content-security-policy": f"{policy}; script-src 'self' blob:"}
         return route.fulfill(response=answer, headers=headers)
 
     context.route("**/*", admit)
