@@ -140,6 +140,7 @@ class _Server(uvicorn.Server):
         self.failed = False
         self._health = health
         self._signals = 0
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     def give_up(self) -> None:
         """End the process because the lifespan failed."""
@@ -160,7 +161,10 @@ class _Server(uvicorn.Server):
         del frame
         self._signals += 1
         log.info("stopping", extra={"signal": signal.Signals(sig).name})
-        self._loop.call_soon_threadsafe(self._health.stopping.set)
+        if self._loop is None:
+            self._health.stopping.set()  # a signal that comes before the start: nobody waits yet
+        else:
+            self._loop.call_soon_threadsafe(self._health.stopping.set)
         self.should_exit = True
         if self._signals > 1:
             self.force_exit = True
@@ -170,12 +174,13 @@ class _Server(uvicorn.Server):
 
         Whoever serves one sees ``Health.stopping`` and closes it with its reason.
         """
-        until = self._loop.time() + (self.config.timeout_graceful_shutdown or 0)
+        clock = asyncio.get_running_loop().time
+        until = clock() + (self.config.timeout_graceful_shutdown or 0)
         for server in self.servers:
             server.close()
-        while self._websockets_open() and not self.force_exit and self._loop.time() < until:  # noqa: ASYNC110
+        while self._websockets_open() and not self.force_exit and clock() < until:  # noqa: ASYNC110
             await asyncio.sleep(0.05)
-        self.config.timeout_graceful_shutdown = max(1, round(until - self._loop.time()))
+        self.config.timeout_graceful_shutdown = max(1, round(until - clock()))
         await super().shutdown(sockets)
 
     def _websockets_open(self) -> bool:

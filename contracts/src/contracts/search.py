@@ -132,6 +132,17 @@ class SourceText(Message):
     text: str
 
 
+class Vocabulary(Message):
+    """``GET /vocabulary?most=``: what only these notes say, for ears that must hear it right.
+
+    Titles, names, identifiers, headings, tags and rare words as they are written, each once, the most telling first;
+    of one word or a few. It changes with ``corpus_version`` alone: ``If-None-Match: "{corpus_version}"`` gives 304.
+    """
+
+    corpus_version: Count
+    words: tuple[str, ...]
+
+
 class RefreshState(Message):
     """``GET /refreshes/{refresh_id}`` of the retriever."""
 

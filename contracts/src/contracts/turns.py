@@ -32,7 +32,10 @@ class TurnAsked(Message):
     chat_id: UUID
     question: Question
     filter: Filter = Filter()
-    prefetch_id: UUID | None = Field(default=None, description="a prepared answer to adopt when the text is the same")
+    prefetch_id: UUID | None = Field(
+        default=None,
+        description="a prepared answer to adopt when the text is the same; null: the one of the chat, if there is one",
+    )
 
 
 class TurnAccepted(Message):
@@ -95,6 +98,17 @@ class PrefetchAccepted(Message):
 
     prefetch_id: UUID
     lifetime_ms: Count = 5000
+
+
+class PrefetchedAnswer(Message):
+    """``GET /prefetch/{id}?wait_ms=``: the answer as far as it is prepared; nothing when it is forgotten, or none is.
+
+    ``ready`` says that waiting longer changes nothing. 404 when another process prepares it: a guess may miss.
+    """
+
+    prefetch_id: UUID
+    ready: bool
+    answer: str | None = None
 
 
 class Refusal(Message):

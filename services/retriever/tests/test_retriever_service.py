@@ -19,10 +19,10 @@ from chassis.bus import Bus, open_bus
 from contracts.events import RefreshFinished
 from contracts.health import Ready
 from contracts.refreshes import Manifest
-from contracts.search import RefreshState, SearchResult, SourceText
+from contracts.search import RefreshState, SearchResult, SourceText, Vocabulary
 from contracts.turns import Refusal
 
-WITHIN_S = 30.0
+WITHIN_S = 60.0
 T = TypeVar("T")
 
 
@@ -90,7 +90,7 @@ async def service(postgres_url: str, valkey_url: str) -> AsyncIterator[Service]:
         )
         try:
             async with (
-                httpx2.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=10, trust_env=False) as http,
+                httpx2.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=WITHIN_S, trust_env=False) as http,
                 open_bus(valkey_url, service="test") as bus,
             ):
                 yield Service(http, bus, process)
@@ -115,6 +115,20 @@ async def test_it_is_ready_once_questions_can_be_answered(service: Service) -> N
     assert [(entry.path, entry.chunks) for entry in manifest.documents] == [("wifi.md", 1)]
     assert manifest.last_refresh is not None
     assert manifest.last_refresh.added == 1
+
+
+async def test_what_has_not_changed_is_not_said_again(service: Service) -> None:
+    refresh = Refresh("tree")
+    refresh.save("wifi.md", "The guest wifi password is plum-29.")
+    await service.finished(refresh)
+    known = await service.http.get("/vocabulary", params={"most": 5})
+    words = Vocabulary.model_validate_json(known.content)
+    assert (words.corpus_version, words.words[0]) == (1, "plum-29")
+    for path in ("/vocabulary", "/manifest"):
+        for version, status in (("1", 304), ("2", 200)):
+            again = await service.http.get(path, headers={"if-none-match": f'"{version}"'})
+            assert again.status_code == status
+    assert (await service.http.get("/vocabulary", params={"most": 0})).status_code == 400
 
 
 @pytest.mark.behaviour("R4", "C7")

@@ -1,7 +1,7 @@
 """Answers prepared on a guess, while it is not yet certain that a person has finished speaking.
 
 Searched and written without a paid model, kept in this process alone, never stored nor counted; forgotten after their
-lifetime or when the corpus has changed. The turn that names one adopts it when chat and text are the same.
+lifetime or when the corpus has changed. A turn of the chat adopts it when the text is the same.
 """
 
 from __future__ import annotations
@@ -15,9 +15,12 @@ from dataclasses import dataclass
 from uuid import UUID, uuid4
 
 from agent.answering import Answerer, Conversation, Piece, Plan
+from agent.errors import TurnUnknown
 from agent.history import PastTurn
+from agent.resuming import asked_again, same_text
 from agent.searching import Search
 from contracts.search import Filter, SearchResult
+from contracts.turns import PrefetchedAnswer
 
 log = logging.getLogger(__name__)
 
@@ -29,6 +32,7 @@ MOST = 200
 class Prepared:
     """What a search on a guess brought, and the answer to it."""
 
+    question: str
     plan: Plan
     found: SearchResult
     pieces: tuple[Piece, ...]
@@ -36,7 +40,7 @@ class Prepared:
 
 @dataclass(frozen=True)
 class _Guess:
-    chat_id: UUID
+    prefetch_id: UUID
     question: str
     expires: float
     work: asyncio.Task[Prepared]
@@ -67,53 +71,75 @@ class Prefetches:
     def prepare(self, chat_id: UUID, question: str) -> UUID:
         """Begin to prepare, and give the name under which a turn may adopt it."""
         self._forget_expired()
-        for prefetch_id in [name for name, guess in self._guesses.items() if guess.chat_id == chat_id]:
-            self._drop(prefetch_id)
+        self._drop(chat_id)
         if len(self._guesses) >= MOST:
             self._drop(next(iter(self._guesses)))
         prefetch_id = uuid4()
-        if self._answerer is None:
+        if self._answerer is None or asked_again(question):
             return prefetch_id
         work = asyncio.create_task(self._prepare(chat_id, question, self._answerer))
         work.add_done_callback(_seen)
-        self._guesses[prefetch_id] = _Guess(chat_id, question, self._now() + self.lifetime_s, work)
+        self._guesses[chat_id] = _Guess(prefetch_id, same_text(question), self._now() + self.lifetime_s, work)
         return prefetch_id
 
-    async def adopt(self, prefetch_id: UUID, chat_id: UUID, question: str) -> Prepared | None:
-        """Give what was prepared for exactly this question, unless it is too old or the corpus has changed."""
+    async def answer(self, prefetch_id: UUID, wait_s: float) -> PrefetchedAnswer:
+        """What was prepared, or is within so many seconds; :class:`TurnUnknown` when it is not known here."""
         self._forget_expired()
-        guess = self._guesses.pop(prefetch_id, None)
+        guess = next((guess for guess in self._guesses.values() if guess.prefetch_id == prefetch_id), None)
+        if guess is None:
+            raise TurnUnknown("There is no such prepared answer here.")
+        done, _ = await asyncio.wait({guess.work}, timeout=wait_s)
+        if not done:
+            return PrefetchedAnswer(prefetch_id=prefetch_id, ready=False)
+        if guess.work.cancelled() or guess.work.exception() is not None:
+            return PrefetchedAnswer(prefetch_id=prefetch_id, ready=True)
+        text = "".join(piece.text for piece in guess.work.result().pieces)
+        return PrefetchedAnswer(prefetch_id=prefetch_id, ready=True, answer=text)
+
+    async def adopt(self, prefetch_id: UUID | None, chat_id: UUID, conversation: Conversation) -> Prepared | None:
+        """Give what was prepared for this question of a chat, but for the marks at its end.
+
+        Not when it is too old, when the corpus has changed, or when what was said meanwhile makes it another question.
+        """
+        self._forget_expired()
+        guess = self._guesses.pop(chat_id, None)
         if guess is None:
             return None
-        if (guess.chat_id, guess.question) != (chat_id, question):
+        if prefetch_id not in (None, guess.prefetch_id) or guess.question != same_text(conversation.question):
             guess.work.cancel()
             return None
         try:
             prepared = await guess.work
         except Exception:
             return None
+        assert self._answerer is not None, "without one nothing is prepared"
+        planned = await self._answerer.plan(Conversation(prepared.question, conversation.past))
+        if planned != prepared.plan:
+            return None
         return prepared if await self._search.is_current(prepared.found.corpus_version) else None
 
     async def close(self) -> None:
         """Forget all of them."""
         works = [guess.work for guess in self._guesses.values()]
-        for prefetch_id in list(self._guesses):
-            self._drop(prefetch_id)
+        for chat_id in list(self._guesses):
+            self._drop(chat_id)
         await asyncio.gather(*works, return_exceptions=True)
 
     async def _prepare(self, chat_id: UUID, question: str, answerer: Answerer) -> Prepared:
         conversation = Conversation(question, await self._history(chat_id))
         plan = await answerer.plan(conversation)
         found = await self._search.find(plan.query, Filter())
-        return Prepared(plan, found, tuple([piece async for piece in answerer.write(conversation, plan, found)]))
+        pieces = tuple([piece async for piece in answerer.write(conversation, plan, found)])
+        return Prepared(question, plan, found, pieces)
 
     def _forget_expired(self) -> None:
         now = self._now()
-        for prefetch_id in [name for name, guess in self._guesses.items() if guess.expires <= now]:
-            self._drop(prefetch_id)
+        for chat_id in [chat_id for chat_id, guess in self._guesses.items() if guess.expires <= now]:
+            self._drop(chat_id)
 
-    def _drop(self, prefetch_id: UUID) -> None:
-        self._guesses.pop(prefetch_id).work.cancel()
+    def _drop(self, chat_id: UUID) -> None:
+        if guess := self._guesses.pop(chat_id, None):
+            guess.work.cancel()
 
 
 def _seen(work: asyncio.Task[Prepared]) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Query, Request
 
 from agent.accepting import Reception
 from agent.cancelling import Canceller
@@ -18,6 +19,7 @@ from contracts.turns import (
     Heard,
     PrefetchAccepted,
     PrefetchAsked,
+    PrefetchedAnswer,
     Turn,
     TurnAccepted,
     TurnAsked,
@@ -76,6 +78,14 @@ async def prefetch(asked: PrefetchAsked, request: Request) -> PrefetchAccepted:
     return PrefetchAccepted(
         prefetch_id=prefetches.prepare(asked.chat_id, asked.question), lifetime_ms=round(prefetches.lifetime_s * 1000)
     )
+
+
+@router.get("/prefetch/{prefetch_id}")
+async def prefetched(
+    prefetch_id: UUID, request: Request, wait_ms: Annotated[int, Query(ge=0, le=5000)] = 0
+) -> PrefetchedAnswer:
+    """Give what is prepared, waiting for it for a while; 404 when it is not known here."""
+    return await _agent(request).prefetches.answer(prefetch_id, wait_ms / 1000)
 
 
 def _agent(request: Request) -> Agent:

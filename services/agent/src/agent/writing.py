@@ -82,7 +82,7 @@ async def write_answer(progress: Progress, desk: Desk) -> None:
     turn = progress.turn
     await put(desk.frames, turn.turn_id, Status(stage="searching"))
     conversation = Conversation(turn.question, await desk.history(turn.chat_id))
-    prepared = await _prepared(turn, desk)
+    prepared = await _prepared(turn, conversation, desk)
     if prepared is not None:
         plan, found, pieces = prepared.plan, prepared.found, replayed(prepared.pieces)
     else:
@@ -137,10 +137,10 @@ async def replayed(pieces: tuple[Piece, ...]) -> AsyncGenerator[Piece]:
         yield piece
 
 
-async def _prepared(turn: Claimed, desk: Desk) -> Prepared | None:
-    if turn.prefetch_id is None or turn.filter != Filter():
+async def _prepared(turn: Claimed, conversation: Conversation, desk: Desk) -> Prepared | None:
+    if turn.filter != Filter():
         return None
-    return await desk.prefetches.adopt(turn.prefetch_id, turn.chat_id, turn.question)
+    return await desk.prefetches.adopt(turn.prefetch_id, turn.chat_id, conversation)
 
 
 async def _retrieve(turn: Claimed, plan: Plan, desk: Desk) -> SearchResult:

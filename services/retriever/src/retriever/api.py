@@ -1,4 +1,4 @@
-"""The retriever over HTTP: search, manifest, documents, refreshes."""
+"""The retriever over HTTP: search, manifest, documents, vocabulary, refreshes."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ import json
 from typing import Annotated, Any, TypedDict, cast
 from uuid import UUID
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Header, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 
 from chassis.refusals import Refuse
 from contracts.refreshes import Manifest
-from contracts.search import RefreshState, SearchRequest, SearchResult, SourceText
+from contracts.search import RefreshState, SearchRequest, SearchResult, SourceText, Vocabulary
 from retriever.errors import UnknownDocument, UnknownRefresh
 from retriever.reading import Corpus
 from retriever.search import Search
 from retriever.texts import clean
+from retriever.vocabulary import MOST_WORDS, Vocabularies
 
 LARGEST_SEARCH_BYTES = 65_536
 """2,000 characters of a question, each written as a JSON escape, and a filter."""
@@ -29,7 +30,10 @@ class State(TypedDict):
 
     search: Search
     corpus: Corpus
+    vocabularies: Vocabularies
 
+
+IfNoneMatch = Annotated[str | None, Header(description='"{corpus_version}": 304 when it is still the one')]
 
 _BODY = {
     "requestBody": {"required": True, "content": {"application/json": {"schema": SearchRequest.model_json_schema()}}}
@@ -54,10 +58,25 @@ async def search(request: Request) -> Response:
 
 
 @router.get("/manifest", response_model=Manifest)
-async def manifest(request: Request) -> Response:
+async def manifest(request: Request, if_none_match: IfNoneMatch = None) -> Response:
     """Every visible document, and the state of the corpus."""
     corpus: Corpus = request.state.corpus
+    if if_none_match is not None and if_none_match == f'"{(await corpus.standing()).version}"':
+        return Response(status_code=304)
     return Response(await corpus.manifest(), media_type="application/json")
+
+
+@router.get("/vocabulary", response_model=Vocabulary)
+async def vocabulary(
+    request: Request, most: Annotated[int, Query(ge=1, le=MOST_WORDS)] = 1000, if_none_match: IfNoneMatch = None
+) -> Response:
+    """The words that only these notes say, the most telling first."""
+    vocabularies: Vocabularies = request.state.vocabularies
+    known = await vocabularies(most)
+    tag = f'"{known.corpus_version}"'
+    if if_none_match == tag:
+        return Response(status_code=304)
+    return Response(known.model_dump_json(), media_type="application/json", headers={"etag": tag})
 
 
 @router.get("/documents/{path:path}", response_model=SourceText)

@@ -37,6 +37,7 @@ from retriever.settings import Settings
 from retriever.staging import PostgresStaging
 from retriever.tables import SCHEMA
 from retriever.visibility import PostgresVisibility
+from retriever.vocabulary import Vocabularies
 
 GROUP = "retriever"
 CONCURRENCY = 8
@@ -78,7 +79,7 @@ def create_app(settings: Settings) -> FastAPI:
                     lexicon.run(),
                     Collector(pool, staging, visibility, announce, settings).run(),
                 ):
-                    yield State(search=search, corpus=corpus)
+                    yield State(search=search, corpus=corpus, vocabularies=Vocabularies(pool))
 
     app = service("retriever", lifespan, settings, larger_bodies={"/search": LARGEST_SEARCH_BYTES})
     app.include_router(router)

@@ -55,3 +55,13 @@ FROM documents WHERE sha256 IS NOT NULL ORDER BY path
 -- name: document_text
 -- The visible text of a document.
 SELECT sha256, saved_at, properties, text FROM documents WHERE path = %(path)s AND sha256 IS NOT NULL
+
+-- name: named_documents
+-- How the documents are called, those that changed last first.
+SELECT path, language, properties ->> 'title' AS title, properties -> 'aliases' AS aliases, tags
+FROM documents WHERE sha256 IS NOT NULL ORDER BY revision DESC LIMIT %(limit)s
+
+-- name: newest_chunks
+-- What is said, the newest first.
+SELECT d.language, c.heading, c.plain
+FROM chunks AS c JOIN documents AS d USING (document) ORDER BY c.key DESC LIMIT %(limit)s

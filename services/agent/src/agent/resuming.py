@@ -1,0 +1,67 @@
+"""What a person says about the answer itself, as a whole utterance: "go on", "say that again" (V11).
+
+::
+
+    newest answer of the chat ── go on ───> its sentences from the one that was not heard to its end
+                              └─ again ───> the last sentence that was heard
+
+Both quote what is stored, with its sources and citations as they were; nothing is searched and no model is asked.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, Literal
+
+Wish = Literal["continue", "repeat"]
+
+_CONTINUE: Final = (
+    "continue|continue reading|go on|go ahead|carry on|keep going|keep reading|keep talking|read on|proceed|resume|"
+    "you can continue|you may continue|please do go on|go on with that|and then|"
+    "weiter|mach weiter|machen sie weiter|fahr fort|fahren sie fort|fahre fort|erzähl weiter|lies weiter|sprich weiter|"
+    "rede weiter|und weiter|"
+    "continuez|continue la lecture|vas y continue|poursuis|poursuivez|"
+    "continúa|continua|sigue|siga|sigue leyendo|vai avanti|avanti|continui|prossegue|prossiga|"
+    "ga door|ga verder|verder|ga maar door"
+)
+_REPEAT: Final = (
+    "repeat|repeat that|repeat it|repeat this|repeat the last sentence|repeat the last part|repeat the last bit|"
+    "repeat what you said|repeat yourself|"
+    "say that again|say it again|say again|say the last sentence again|once more|one more time|again|come again|"
+    "read that again|read it again|what did you say|what did you just say|what was that|pardon|pardon me|"
+    "i beg your pardon|i did not catch that|i didn't catch that|"
+    "wiederhole|wiederhole das|wiederhole das bitte|wiederholen|wiederholen sie das|wiederhol das|noch einmal|noch mal|"
+    "nochmal|sag das noch mal|sag das nochmal|sag das noch einmal|sagen sie das noch einmal|wie bitte|"
+    "was hast du gesagt|"
+    "répète|répétez|répète ça|répétez cela|encore une fois|"
+    "repite|repítelo|repita|repite eso|otra vez|ripeti|ripetilo|ripeta|ancora una volta|repete|repita isso|"
+    "herhaal|herhaal dat|nog een keer|zeg dat nog eens"
+)
+_POLITE: Final = re.compile(
+    r"^(?:(?:ok|okay|yes|yeah|yep|sure|right|well|so|no|sorry|and|please|just|now|ja|gut|also|bitte|und|oui|sí|si|"
+    r"can you|could you|would you|will you|can you please|could you please|would you please|"
+    r"kannst du|könntest du|können sie|kannst du bitte|puedes|peux tu|pouvez vous) )+"
+)
+_POLITE_END: Final = re.compile(
+    r"(?: (?:please|now|then|for me|from there|from here|thanks|thank you|bitte|jetzt|s'il te plaît|"
+    r"s'il vous plaît|por favor|per favore|alsjeblieft))+$"
+)
+_WISHES: Final[dict[str, Wish]] = {
+    **dict.fromkeys(_CONTINUE.split("|"), "continue"),
+    **dict.fromkeys(_REPEAT.split("|"), "repeat"),
+}
+_MARKS: Final = re.compile(r"[^\w\s']+")
+
+
+def same_text(question: str) -> str:
+    """A question without what does not make it another one: case, white space, and the marks at its end."""
+    return " ".join(question.casefold().split()).rstrip(" .,;:!?…")
+
+
+def asked_again(question: str) -> Wish | None:
+    """Whether the whole utterance asks for the rest of an answer, or for its last sentence again."""
+    text = " ".join(_MARKS.sub(" ", question.casefold().replace("’", "'")).split())
+    for said in (text, _POLITE.sub("", text), _POLITE_END.sub("", text), _POLITE_END.sub("", _POLITE.sub("", text))):
+        if wish := _WISHES.get(said):
+            return wish
+    return None
