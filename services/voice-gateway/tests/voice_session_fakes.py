@@ -15,9 +15,11 @@ from contracts.frames import AnyFrame, Delta, Done
 from contracts.turns import CancelRequested, TurnAccepted
 from voice_gateway.calls import Calls
 from voice_gateway.credentials import Grant
+from voice_gateway.ears.port import Ears
 from voice_gateway.errors import AnswerFailed
+from voice_gateway.opening import Senses
+from voice_gateway.scripted import ScriptedEars, ScriptedMouth, tone
 from voice_gateway.session import Around, Session
-from voice_gateway.session_config import SessionConfig
 from voice_gateway.settings import Settings
 
 WHOLE: tuple[AnyFrame, ...] = (
@@ -94,11 +96,19 @@ class HandAgent:
 class Client:
     """The other end of a session: what it says goes in, what it hears is checked against the provider's types."""
 
-    def __init__(self, agent: HandAgent | None = None, **changed: Any) -> None:
+    def __init__(
+        self,
+        agent: HandAgent | None = None,
+        senses: Senses | None = None,
+        *,
+        sound_in_events: bool = False,
+        **changed: Any,
+    ) -> None:
         self.agent = agent or HandAgent()
         self.settings = Settings(**changed)
-        grant = Grant("sess_0123456789", uuid4(), SessionConfig())
-        self.session = Session(grant, Around(self.settings, self.agent, Calls()))
+        around = Around(self.settings, self.agent, Calls(), senses)
+        grant = Grant("sess_0123456789", uuid4(), around.means.first())
+        self.session = Session(grant, around, sound_in_events=sound_in_events)
         self._heard = self.session.outbox.__aiter__()
 
     async def say(self, kind: str, **fields: object) -> None:
@@ -119,6 +129,15 @@ class Client:
             events.append(await self.hear())
         return events
 
+    async def hear_all(self) -> list[dict[str, Any]]:
+        """The events until nothing more comes by itself."""
+        events: list[dict[str, Any]] = []
+        for _ in range(200):
+            await asyncio.sleep(0)
+            while self.session.outbox.unread:
+                events.append(await self.hear())
+        return events
+
     async def put_question(self, text: str = "What is the code?", **fields: object) -> None:
         """Add a question to the conversation."""
         item = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}], **fields}
@@ -127,3 +146,61 @@ class Client:
     async def error(self) -> dict[str, Any]:
         """The ``error`` of the next event, which is one."""
         return (await self.hear_until("error"))[-1]["error"]
+
+
+SILENCE_MS = b"\0" * 48
+
+
+class Caller(Client):
+    """A client that speaks and listens: its sound is taken from the playout by hand, a frame for every 20 ms."""
+
+    def __init__(
+        self,
+        *script: str,
+        agent: HandAgent | None = None,
+        mouth: ScriptedMouth | None = None,
+        ears: Ears | None = None,
+        **changed: Any,
+    ) -> None:
+        self.mouth = ScriptedMouth() if mouth is None else mouth
+        self.ears = ScriptedEars(script or ("What is the code?",)) if ears is None else ears
+        super().__init__(agent, Senses(self.ears, self.mouth), **changed)
+
+    async def turns(self, **turn_detection: object) -> None:
+        """Set how turns are found; nothing: by hand."""
+        turns = {"type": "server_vad", **turn_detection} if turn_detection else None
+        await self.say("session.update", session={"type": "realtime", "audio": {"input": {"turn_detection": turns}}})
+        await self.hear_until("session.updated")
+
+    async def as_page(self) -> None:
+        """Listen as the page does: it asks, speaks and interrupts by itself."""
+        await self.turns(create_response=False, interrupt_response=False)
+
+    def utter(self, speech_ms: int = 300, pause_ms: int = 600) -> None:
+        """Say something aloud, and be silent after it."""
+        self.session.hear(tone(speech_ms) + SILENCE_MS * pause_ms)
+
+    async def read_aloud(self, text: str, *, phrase_id: str = "1:0", **metadata: str) -> None:
+        """Ask for a phrase to be spoken as it stands, as the page does."""
+        message = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}
+        wanted = {"conversation": "none", "output_modalities": ["audio"], "tools": [], "input": [message]}
+        await self.say("response.create", response={**wanted, "metadata": {"phrase_id": phrase_id, **metadata}})
+
+    def play(self, ms: int) -> bytes:
+        """Let so much time pass in the loudspeaker; gives what it played, silence left out."""
+        frames = [self.session.playout.take() for _ in range(ms // 20)]
+        return b"".join(frame.pcm for frame in frames if frame)
+
+    async def play_out(self) -> bytes:
+        """Play until everything was said; gives its sound."""
+        played = b""
+        async with asyncio.timeout(5):
+            while self.session.busy:
+                played += self.play(20)
+                await asyncio.sleep(0)
+        return played
+
+
+def kinds(events: Sequence[dict[str, Any]]) -> list[str]:
+    """What the events are."""
+    return [event["type"] for event in events]

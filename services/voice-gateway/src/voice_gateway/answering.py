@@ -24,7 +24,7 @@ from contracts.frames import AnyFrame, Delta, Done, Error
 from contracts.turns import CancelRequested, TurnAccepted
 from voice_gateway.agent import Agent
 from voice_gateway.errors import AnswerFailed
-from voice_gateway.heard import Said
+from voice_gateway.heard import Passage, Said
 from voice_gateway.phrases import Phrase, Phrases
 from voice_gateway.responding import Ending, Responding
 from voice_gateway.responses import Response
@@ -101,16 +101,16 @@ class Answering(Responding):
             raise AnswerFailed
 
     async def _speak(self, current: Span, turn: TurnAccepted, voice: Voice) -> None:
-        phrases: asyncio.Queue[Phrase | Done | Error | Exception] = asyncio.Queue()
+        phrases: asyncio.Queue[Passage | Done | Error | Exception] = asyncio.Queue()
         reading = asyncio.create_task(self._read(turn, phrases))
         try:
             end = await phrases.get()
-            if isinstance(end, Phrase):
+            if isinstance(end, Passage):
                 current.add_event("first phrase")
                 assert self.response.manner is not None
                 async with voice.lent(self.response, self.response.manner, turn.turn_id) as speaker:
                     self._said = speaker.said
-                    while isinstance(end, Phrase):
+                    while isinstance(end, Passage):
                         await speaker.say(end)
                         end = await phrases.get()
         finally:
@@ -124,7 +124,7 @@ class Answering(Responding):
             case _:
                 raise end
 
-    async def _read(self, turn: TurnAccepted, phrases: asyncio.Queue[Phrase | Done | Error | Exception]) -> None:
+    async def _read(self, turn: TurnAccepted, phrases: asyncio.Queue[Passage | Done | Error | Exception]) -> None:
         """The phrases of the answer while it is written, and then how it ended."""
         try:
             async with asyncio.timeout(self._limit_s):
@@ -143,7 +143,7 @@ class Answering(Responding):
             telemetry.fail(current, error.code)
 
 
-async def spoken(frames: AsyncGenerator[AnyFrame]) -> AsyncGenerator[Phrase | Done | Error]:
+async def spoken(frames: AsyncGenerator[AnyFrame]) -> AsyncGenerator[Passage | Done | Error]:
     """What there is to say of a turn, phrase by phrase while its frames come, and then its last frame."""
     cutter, told = Phrases(), ""
     async for frame in frames:
@@ -151,11 +151,11 @@ async def spoken(frames: AsyncGenerator[AnyFrame]) -> AsyncGenerator[Phrase | Do
             case Delta():
                 told += frame.text
                 for phrase in cutter.feed(frame.text):
-                    yield phrase
+                    yield _passage(phrase, told)
             case Done():
                 rest = frame.answer.removeprefix(told) if frame.answer.startswith(told) else ""
                 for phrase in [*cutter.feed(rest), *cutter.finish()]:
-                    yield phrase
+                    yield _passage(phrase, told + rest)
                 yield frame
                 return
             case Error():
@@ -163,3 +163,8 @@ async def spoken(frames: AsyncGenerator[AnyFrame]) -> AsyncGenerator[Phrase | Do
                 return
             case _:
                 pass
+
+
+def _passage(phrase: Phrase, answer: str) -> Passage:
+    first, last = phrase.span
+    return Passage(phrase.text, answer[first:last], first)

@@ -13,15 +13,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Coroutine
-from typing import Any
+from collections.abc import Awaitable, Callable
+from functools import partial
 from uuid import UUID
 
 from voice_gateway.agent import Agent
 from voice_gateway.answering import spoken
 from voice_gateway.errors import AnswerFailed
+from voice_gateway.heard import Passage
 from voice_gateway.mouth.port import Manner, Mouth
-from voice_gateway.phrases import Phrase, Phrases
+from voice_gateway.phrases import Phrases
 
 log = logging.getLogger(__name__)
 
@@ -43,7 +44,7 @@ class Foresight:
     def perhaps(self, question: str) -> None:
         """The person may have asked this: have the beginning of its answer ready."""
         self.forget()
-        self._guessing = self._begin(self._guess(question))
+        self._guessing = self._begin(partial(self._guess, question))
 
     def forget(self) -> None:
         """They went on, or it was nothing."""
@@ -56,7 +57,7 @@ class Foresight:
             self._turn, self._phrases = turn_id, []
             if self._following is not None:
                 self._following.cancel()
-            self._following = self._begin(self._follow(turn_id))
+            self._following = self._begin(partial(self._follow, turn_id))
         self._reads = text
         self._prepare()
 
@@ -68,14 +69,14 @@ class Foresight:
         if tasks:
             await asyncio.wait(tasks)
 
-    def _begin(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    def _begin(self, work: Callable[[], Awaitable[None]]) -> asyncio.Task[None]:
         return asyncio.create_task(self._harmless(work))
 
-    async def _harmless(self, work: Coroutine[Any, Any, None]) -> None:
+    async def _harmless(self, work: Callable[[], Awaitable[None]]) -> None:
         """A guess that fails is only a guess that was not made."""
         try:
             async with asyncio.timeout(FOLLOWED_S):
-                await work
+                await work()
         except (AnswerFailed, TimeoutError):
             pass
         except Exception:
@@ -91,7 +92,7 @@ class Foresight:
     async def _follow(self, turn_id: UUID) -> None:
         async with contextlib.aclosing(self._agent.follow(turn_id)) as frames:
             async for told in spoken(frames):
-                if isinstance(told, Phrase):
+                if isinstance(told, Passage):
                     self._phrases.append(told.text)
                     self._prepare()
 

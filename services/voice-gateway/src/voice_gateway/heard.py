@@ -9,33 +9,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
 from voice_gateway.playout import Speech
 
+PUNCTUATION = ".,;:!?\"'()[]"
+
 
 @dataclass(frozen=True, slots=True)
-class _Phrase:
-    """A phrase ends at ``end`` of the transcript, and speaks ``span`` of the answer."""
+class Passage:
+    """A phrase to be spoken, and the ``source`` that it speaks: ``answer[start:start + len(source)]``."""
 
-    end: int
-    span: tuple[int, int]
+    text: str
+    source: str
+    start: int = 0
 
 
 @dataclass(slots=True)
 class Said:
-    """What one response spoke of a turn's answer (None: of a text of its own)."""
+    """What one response spoke of a turn's answer (without a turn: of a text of its own)."""
 
     speech: Speech
     turn_id: UUID | None = None
     transcript: str = ""
-    _phrases: list[_Phrase] = field(default_factory=list[_Phrase])
+    _passages: list[tuple[int, Passage]] = field(default_factory=list[tuple[int, Passage]])
+    """Each with its end in the transcript."""
 
-    def phrase(self, text: str, span: tuple[int, int]) -> None:
-        """``text`` is spoken next, for ``span`` of the answer."""
+    def add(self, text: str, passage: Passage) -> None:
+        """``text`` of the transcript speaks ``passage``."""
         self.transcript += text
-        self._phrases.append(_Phrase(len(self.transcript), span))
+        self._passages.append((len(self.transcript), passage))
 
     def heard(self, played_ms: int | None = None) -> int:
         """Characters of the transcript that were heard, whole words only, by ``played_ms`` or until now."""
@@ -47,10 +52,21 @@ class Said:
     def heard_of_answer(self, played_ms: int | None = None) -> int:
         """Code points of the answer that were heard."""
         count, start, reached = self.heard(played_ms), 0, 0
-        for phrase in self._phrases:
-            first, last = phrase.span
-            if count < phrase.end:
-                share = (count - start) / (phrase.end - start)
-                return max(reached, first + int(share * (last - first)) if count > start else reached)
-            start, reached = phrase.end, last
+        for end, passage in self._passages:
+            if count < end:
+                part = _reached(self.transcript[start:count].split(), passage.source)
+                return passage.start + part if part else reached
+            start, reached = end, passage.start + len(passage.source)
         return reached
+
+
+def _reached(words: Sequence[str], source: str) -> int:
+    """Where the last of ``words`` ends in ``source``, which may have marks between them that are not spoken."""
+    place = 0
+    for word in words:
+        for spelling in (word, word.strip(PUNCTUATION)):
+            found = source.find(spelling, place) if spelling else -1
+            if found >= 0:
+                place = found + len(spelling)
+                break
+    return place

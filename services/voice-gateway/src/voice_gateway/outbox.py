@@ -43,6 +43,11 @@ class Outbox:
         self.close_with: Close | None = None
         self._branches: set[Outbox] = set()
 
+    @property
+    def unread(self) -> int:
+        """How many events wait to be taken by the client's side."""
+        return len(self._waiting)
+
     def put(self, event: JsonObject) -> None:
         """Send ``event`` with an ``event_id`` of its own; after the close nothing more is sent."""
         if self.close_with is not None:

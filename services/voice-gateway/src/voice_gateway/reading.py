@@ -9,8 +9,8 @@ from opentelemetry.trace import Span
 
 from contracts.turns import MAX_QUESTION_LENGTH
 from voice_gateway.errors import EventError
+from voice_gateway.heard import Passage
 from voice_gateway.mouth.port import Manner
-from voice_gateway.phrases import Phrase
 from voice_gateway.protocol import ResponseWanted
 from voice_gateway.responding import Responding
 from voice_gateway.responses import Response
@@ -33,7 +33,7 @@ class Reading(Responding):
         """Speak it, when the voice is free."""
         self.response.begin()
         async with self._voice.lent(self.response, self._manner) as speaker:
-            await speaker.say(Phrase(self.text, (0, len(self.text))))
+            await speaker.say(Passage(self.text, self.text))
         self.response.complete()
 
 

@@ -151,11 +151,11 @@ class ScriptedEars:
         self.script = script
         self.learnt: tuple[str, ...] = ()
         self._places = places
-        self._listeners: set[Listener] = set()
+        self.listeners: set[Listener] = set()
 
     def __len__(self) -> int:
         """How many sessions are listened to."""
-        return len(self._listeners)
+        return len(self.listeners)
 
     @property
     def full(self) -> bool:
@@ -167,12 +167,12 @@ class ScriptedEars:
         if self.full:
             raise EarsBusy
         listener = ScriptedListener(self.script, tuning, self)
-        self._listeners.add(listener)
+        self.listeners.add(listener)
         return listener
 
     def leave(self, listener: Listener) -> None:
         """A session's ears were closed."""
-        self._listeners.discard(listener)
+        self.listeners.discard(listener)
 
     def learn(self, words: tuple[str, ...]) -> None:
         """Remember what was to be learnt."""

@@ -16,9 +16,8 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from voice_gateway.errors import MouthFailed
-from voice_gateway.heard import Said
+from voice_gateway.heard import Passage, Said
 from voice_gateway.mouth.port import Manner, Mouth, Spoken
-from voice_gateway.phrases import Phrase
 from voice_gateway.playout import Playout
 from voice_gateway.responses import Response
 
@@ -35,11 +34,11 @@ class Speaker:
     _mouth: Mouth
     _manner: Manner
 
-    async def say(self, phrase: Phrase) -> None:
+    async def say(self, passage: Passage) -> None:
         """Speak the phrase; back as soon as all its sound waits to be played."""
         gap = " " if self.said.transcript else ""
-        self.said.phrase(gap + phrase.text, phrase.span)
-        async with contextlib.aclosing(self._mouth.speak(phrase.text, self._manner)) as spoken:
+        self.said.add(gap + passage.text, passage)
+        async with contextlib.aclosing(self._mouth.speak(passage.text, self._manner)) as spoken:
             while (piece := await _next(spoken)) is not None:
                 self.response.say(gap + piece.text)
                 self.said.speech.add(piece.pcm, len(gap) + len(piece.text))
