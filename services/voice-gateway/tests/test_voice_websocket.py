@@ -98,12 +98,16 @@ async def test_a_page_from_elsewhere_is_refused_and_its_credential_stays_good(ga
         assert (await hear(connection))["type"] == "session.created"
 
 
-@pytest.mark.parametrize("query", ["?call_id=rtc_1", "?intent=transcription"])
-async def test_what_is_not_served_is_said_before_the_credential_is_spent(gateway: Gateway, query: str) -> None:
+@pytest.mark.parametrize(
+    ("query", "code"), [("?call_id=rtc_1", "call_unknown"), ("?intent=transcription", "not_supported")]
+)
+async def test_what_is_not_served_is_said_before_the_credential_is_spent(
+    gateway: Gateway, query: str, code: str
+) -> None:
     secret = await gateway.mint()
     with pytest.raises(InvalidStatus) as refused:
         await connect(gateway.ws_url + query, additional_headers=bearer(secret.value))
-    assert json.loads(refused.value.response.body or b"")["code"] == "not_supported"
+    assert json.loads(refused.value.response.body or b"")["code"] == code
     async with connect(gateway.ws_url, additional_headers=bearer(secret.value)) as connection:
         assert (await hear(connection))["type"] == "session.created"
 

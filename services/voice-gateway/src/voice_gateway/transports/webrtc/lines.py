@@ -147,7 +147,7 @@ class _Call:
             await asyncio.wait([*ends, writing], return_when=asyncio.FIRST_COMPLETED)
             if not self._peer.over.is_set() and not writing.done():
                 await self.session.leave(NORMAL)
-            if not self._peer.over.is_set():
+            if self._peer.reads:
                 await asyncio.wait({writing}, timeout=LAST_WORDS_S)
         finally:
             for task in (*ends, writing):

@@ -64,6 +64,11 @@ class Peer:
         self._pc.on("datachannel", self._opened)
         self._pc.on("track", self._hear)
 
+    @property
+    def reads(self) -> bool:
+        """Whether the client gets what is sent to it."""
+        return self._channel is not None and not self.over.is_set()
+
     async def answer(self, offer: Offer) -> str:
         """The SDP answer to ``offer``; :class:`OfferRefused` when it cannot be answered after all."""
         self._max_message_bytes = offer.max_message_bytes

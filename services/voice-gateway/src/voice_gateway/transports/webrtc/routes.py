@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 PATH = "/v1/realtime/calls"
 MAX_BODY_BYTES = 2 * MAX_SDP_BYTES
 """An offer, and beside it the session that a form may hold."""
+READY_POLL_S = 0.25
 REFUSALS: dict[int | str, dict[str, object]] = {
     status: {"model": Refusal} for status in (400, 401, 403, 404, 413, 429, 500, 503)
 }
@@ -62,6 +63,15 @@ class Exchange:
             if self._lines is None:  # somebody else may have waited for the same
                 self._lines = cast("Lines", module.Lines(self._around, self._credentials, self._sessions))
         return self._lines
+
+    async def warm(self) -> None:
+        """Import what calls stand on once nobody waits for the models any more, so that the first call need not."""
+        senses = self._around.senses
+        if senses is None:
+            return
+        while not (senses.ears.ready and senses.mouth.ready):  # noqa: ASYNC110 - models set no event
+            await asyncio.sleep(READY_POLL_S)
+        await self.lines()
 
     @property
     def opened(self) -> Lines | None:
