@@ -90,6 +90,8 @@ def install(context: BrowserContext, sounds: Mapping[str, Path], *, cue: bool = 
         headers = {**answer.headers, "content-security-policy": f"{policy}; script-src 'self' blob:"}
         return route.fulfill(response=answer, headers=headers)
 
+    # A page that was fulfilled has come from nowhere, and Chromium would keep it from the services of this machine.
+    context.grant_permissions(["local-network-access", "microphone"])
     context.route("**/*", admit)
     context.route("**/tap/*.wav", give)
     script = SCRIPT.replace("TAP_WORKLET", json.dumps(WORKLET)).replace("TAP_CUE", json.dumps(cue))
