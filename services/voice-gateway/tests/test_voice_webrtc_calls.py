@@ -29,14 +29,8 @@ PATH = "/v1/realtime/calls"
 
 def audible(*script: str, **changed: Any) -> Settings:
     """Settings of a gateway that hears and says what is written down."""
-    fixed: dict[str, Any] = {
-        "voice": "local",
-        "ears": "scripted",
-        "mouth": "scripted",
-        "max_voices": 100,
-        "ice_addresses": "127.0.0.1",
-    }
-    return Settings(**{**fixed, "silent_s": 0.1, "answer_s": 20, "stop_s": 0.2, "script": script, **changed})
+    fixed = {"voice": "local", "ears": "scripted", "mouth": "scripted", "max_voices": 100, "script": script}
+    return Settings.model_validate({**fixed, "silent_s": 0.1, "answer_s": 20, "stop_s": 0.2, **changed})
 
 
 @pytest.fixture
