@@ -24,7 +24,16 @@ from pydantic import ValidationError
 from chassis.frames import FIRST_CURSOR, FrameHub, FramesLost
 from chassis.http import CallFailed, Nonsense, Refused, ServiceClient, Unreachable
 from contracts.frames import AnyFrame, Done, Error, frame_adapter
-from contracts.turns import CancelRequested, Heard, PrefetchAccepted, PrefetchAsked, Turn, TurnAccepted, TurnAsked
+from contracts.turns import (
+    CancelRequested,
+    Heard,
+    PrefetchAccepted,
+    PrefetchAsked,
+    PrefetchedAnswer,
+    Turn,
+    TurnAccepted,
+    TurnAsked,
+)
 from voice_gateway.errors import AgentUnreachable, AnswerFailed, AnswerLost
 
 log = logging.getLogger(__name__)
@@ -89,14 +98,19 @@ class HttpAgent:
         self._spawn(self._tell(f"/turns/{turn_id}/heard", Heard(characters=characters)))
 
     async def prefetch(self, chat_id: UUID, question: str) -> str | None:
-        """Have an answer prepared."""
+        """Have an answer prepared, and give it when it is."""
         try:
-            await self._client.post(
-                "/prefetch", PrefetchAccepted, PrefetchAsked(chat_id=chat_id, question=question), timeout=LOOK_S
+            asked = PrefetchAsked(chat_id=chat_id, question=question)
+            begun = await self._client.post("/prefetch", PrefetchAccepted, asked, timeout=LOOK_S)
+            prepared = await self._client.get(
+                f"/prefetch/{begun.prefetch_id}",
+                PrefetchedAnswer,
+                params={"wait_ms": str(begun.lifetime_ms)},
+                timeout=begun.lifetime_ms / 1000 + LOOK_S,
             )
-        except CallFailed:
-            return None
-        return None
+        except (CallFailed, ValidationError):
+            return None  # a guess may miss
+        return prepared.answer
 
     async def follow(self, turn_id: UUID) -> AsyncGenerator[AnyFrame]:
         """The turn's frames; when they stay away the agent is asked what became of it."""

@@ -26,6 +26,7 @@ from voice_gateway.conversation import new_id
 from voice_gateway.credentials import Credentials, Grant
 from voice_gateway.ears.port import Ears
 from voice_gateway.errors import BadRequest, EventError, Refused
+from voice_gateway.learning import keep_learning
 from voice_gateway.mouth.port import Mouth
 from voice_gateway.opening import open_senses
 from voice_gateway.session import Around
@@ -57,24 +58,29 @@ def create_app(settings: Settings) -> FastAPI:
         async with (
             open_senses(settings) as senses,
             open_client(settings.agent_url, "agent") as client,
+            open_client(settings.retriever_url, "retriever") as retriever,
             open_redis(settings.redis_url, health=health) as redis,
             FrameHub(redis) as frames,
         ):
             agent = HttpAgent(client, frames, silent_s=settings.silent_s, lost_s=settings.lost_s)
             around = Around(settings, agent, Calls(), senses)
             app.state.sessions = sessions = Sessions(settings.max_sessions, senses)
+            beside: list[asyncio.Task[None]] = []
             if senses is not None:
                 health.check("ears", partial(_models, "the ears", senses.ears))
                 health.check("mouth", partial(_models, "the mouth", senses.mouth))
+                teaching = keep_learning(senses.ears, retriever.raw, settings.max_words)
+                beside.append(asyncio.create_task(teaching))
             credentials = Credentials(lifetime_s=settings.credential_s, limit=settings.max_credentials)
             app.state.exchange = exchange = Exchange(around, credentials, sessions)
-            warming = asyncio.create_task(exchange.warm())
+            beside.append(asyncio.create_task(exchange.warm()))
             stopping = asyncio.create_task(_stop_with(health.stopping, sessions, settings.stop_s))
             try:
                 yield {"around": around, "credentials": credentials, "sessions": sessions, "exchange": exchange}
             finally:
                 health.stopping.set()
-                warming.cancel()
+                for task in beside:
+                    task.cancel()
                 await stopping
                 await exchange.close()
                 await agent.close()

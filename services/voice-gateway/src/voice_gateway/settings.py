@@ -17,6 +17,10 @@ class Settings(ServiceSettings):
 
     port: int = 3013
     agent_url: str = "http://127.0.0.1:3010"
+    retriever_url: str = "http://127.0.0.1:8102"
+    max_words: Annotated[int, Field(ge=1, le=5000)] = Field(
+        default=1000, description="of the notes that the ears listen for"
+    )
     allowed_origins: Annotated[tuple[str, ...], NoDecode] = Field(
         default=("http://127.0.0.1:3000", "http://localhost:3000"),
         description="origins of pages that may connect, comma-separated",
