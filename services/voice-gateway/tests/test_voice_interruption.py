@@ -228,3 +228,12 @@ async def test_a_client_that_leaves_in_the_middle_of_everything_leaves_nothing_b
     assert caller.agent.withdrawn == []
     await asyncio.sleep(0)
     assert asyncio.all_tasks() == before
+
+
+@pytest.mark.behaviour("V6")
+async def test_an_utterance_into_silence_holds_nothing_and_its_answer_is_heard_at_once() -> None:
+    caller = Caller("What is the code?")
+    await caller.as_page()
+    caller.utter()
+    await caller.hear_until("conversation.item.input_audio_transcription.completed")
+    assert not caller.session.playout.held

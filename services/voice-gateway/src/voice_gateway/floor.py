@@ -81,8 +81,11 @@ class Floor:
         self._playout.release()
 
     def release_later(self) -> None:
-        """Go on after a while, if nothing else is decided until then."""
+        """Go on after a while, if nothing else is decided until then; at once where nothing was being said."""
         self._forget_release()
+        if not self.speaking:
+            self._playout.release()
+            return
         self._release = asyncio.get_running_loop().call_later(UNDECIDED_S, self.release)
 
     async def cancel(self, response_id: str | None) -> None:
