@@ -107,7 +107,8 @@ async def rig(
     bus, frames, ledger = Announcements(), FrameWriter(redis), Ledger(pool)
     prefetches = Prefetches(search, ledger.history, answerer, lifetime_s=5)
     claims = Claims(pool, f"worker-{uuid4()}")
-    runner = Runner(Desk(answerer, judge_by_words, search, ledger.history, prefetches, frames), claims, bus)
+    desk = Desk(answerer, judge_by_words, search, ledger.history, ledger.answered, prefetches, frames)
+    runner = Runner(desk, claims, bus)
     workers = Workers(claims, runner, at_once=at_once, heartbeat_s=heartbeat_s, lost_after_s=lost_after_s)
     sweeper = Sweeper(pool, redis, workers.wake, every_s=0.1, lost_after_s=lost_after_s, untold_after_s=0.3)
     made = Rig(

@@ -70,7 +70,7 @@ def create_app(settings: Settings) -> FastAPI:
             prefetches = await stack.enter_async_context(
                 open_prefetches(search, ledger.history, free_of_charge(answerer, settings), settings.prefetch_s)
             )
-            desk = Desk(answerer, judge, search, ledger.history, prefetches, frames)
+            desk = Desk(answerer, judge, search, ledger.history, ledger.answered, prefetches, frames)
             claims = Claims(pool, worker=f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:8]}")
             workers = Workers(
                 claims,

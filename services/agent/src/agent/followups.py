@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from agent.history import PastTurn
+from agent.resuming import asked_again
 
 MAX_WORDS: Final = 9
 
@@ -53,6 +54,7 @@ def search_text(question: str, past: Sequence[PastTurn], *, longest: int = 2000)
 
     ``past`` is in the order of time; the result is at most ``longest`` code points, and the question itself is kept.
     """
+    past = [turn for turn in past if asked_again(turn.question) is None]
     if not past or not points_back(question):
         return question
     before = next((turn.question for turn in reversed(past) if not points_back(turn.question)), past[-1].question)

@@ -36,6 +36,12 @@ class Ledger:
             rows = await (await connection.execute(SQL.turns_of_chat, {"chat_id": chat_id})).fetchall()
             return Chat(chat_id=chat_id, turns=tuple(await _turns(connection, rows)))
 
+    async def answered(self, chat_id: UUID) -> tuple[Turn, ...]:
+        """The newest turns of a chat that have an answer, newest first, with their sources and sentences."""
+        async with self._pool.connection() as connection:
+            rows = await (await connection.execute(SQL.newest_answered, {"chat_id": chat_id})).fetchall()
+            return tuple(await _turns(connection, rows))
+
     async def history(self, chat_id: UUID) -> tuple[PastTurn, ...]:
         """What a model is told of a chat, in the order of time (T4)."""
         async with self._pool.connection() as connection:

@@ -43,6 +43,23 @@ _SEVERAL: Final = {
     "ja": "ノートには複数の記述があります：",
     "ko": "노트에는 둘 이상이 나옵니다:",
 }
+_LEFT: Final = {
+    "en": "That was all of it.",
+    "de": "Das war alles.",
+    "fr": "C'était tout.",
+    "es": "Eso era todo.",
+    "it": "Era tutto.",
+    "pt": "Era tudo.",
+    "nl": "Dat was alles.",
+    "zh": "就这些了。",
+    "ja": "以上です。",
+    "ko": "그게 전부입니다.",
+}
+
+
+def nothing_left(language: str) -> str:
+    """Say that an answer was heard to its end."""
+    return _LEFT.get(language, _LEFT["en"])
 
 
 def nothing_found(language: str, nearest: Passage | None, place: int) -> str:

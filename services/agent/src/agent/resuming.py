@@ -11,7 +11,17 @@ Both quote what is stored, with its sources and citations as they were; nothing 
 from __future__ import annotations
 
 import re
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass
 from typing import Final, Literal
+
+from agent.answering import Piece, Quoted
+from agent.phrasing import nothing_left
+from agent.pieces import word_groups
+from chassis.language import detect
+from contracts.frames import Sentence
+from contracts.search import Source
+from contracts.turns import Turn
 
 Wish = Literal["continue", "repeat"]
 
@@ -50,6 +60,7 @@ _WISHES: Final[dict[str, Wish]] = {
     **dict.fromkeys(_CONTINUE.split("|"), "continue"),
     **dict.fromkeys(_REPEAT.split("|"), "repeat"),
 }
+_CITED: Final = re.compile(r"(?:\s*\[\d{1,3}\])+\s*$")
 _MARKS: Final = re.compile(r"[^\w\s']+")
 
 
@@ -65,3 +76,63 @@ def asked_again(question: str) -> Wish | None:
         if wish := _WISHES.get(said):
             return wish
     return None
+
+
+@dataclass(frozen=True)
+class Resumed:
+    """What is said again of an earlier answer: its text with its citations, the sources that these point at."""
+
+    text: str
+    sentences: tuple[Sentence, ...]
+    sources: tuple[Source, ...]
+
+    async def pieces(self) -> AsyncGenerator[Piece]:
+        """As an answerer would write it; a sentence that was supported is so by the same lines."""
+        end = 0
+        for sentence in self.sentences:
+            start, end = end, sentence.span[1]
+            *groups, last = word_groups(self.text[start:end])
+            supported = sentence.verdict == "supported" and len(sentence.support) == 1
+            for group in groups:
+                yield Piece(group, quoted=() if supported else None)
+            quoted = (Quoted(sentence.span, sentence.support[0]),) if supported else None
+            yield Piece(last, quoted=quoted)
+        if rest := self.text[end:]:
+            yield Piece(rest, quoted=())
+        yield Piece(abstained=False)
+
+
+def resume(wish: Wish, newest_first: Sequence[Turn]) -> Resumed | None:
+    """What a wish brings back of a chat's answers; nothing when there is none that it could mean."""
+    turns = [turn for turn in newest_first if turn.answer]
+    if wish == "continue":
+        turns = [turn for turn in turns if asked_again(turn.question) != "repeat"]
+    if not turns:
+        return None
+    turn = turns[0]
+    answer = turn.answer or ""
+    heard = len(answer) if turn.status == "completed" and turn.heard is None else turn.heard or 0
+    if wish == "repeat":
+        begun = [sentence for sentence in turn.sentences if sentence.span[0] < heard]
+        return _said(turn, begun[-1:] or turn.sentences[:1])
+    left = [sentence for sentence in turn.sentences if sentence.span[1] > heard + _citation_after(answer, sentence)]
+    if left:
+        return _said(turn, left)
+    return Resumed(nothing_left(detect(turn.question)), (), ())
+
+
+def _citation_after(answer: str, sentence: Sentence) -> int:
+    """How much of a sentence's end is its citation, which nobody hears."""
+    said = answer[sentence.span[0] : sentence.span[1]]
+    return len(said) - len(_CITED.sub("", said))
+
+
+def _said(turn: Turn, sentences: Sequence[Sentence]) -> Resumed | None:
+    """Sentences of an answer as an answer of their own; nothing when there are none."""
+    text, moved = "", list[Sentence]()
+    for index, sentence in enumerate(sentences):
+        text += " " if text else ""
+        start = len(text)
+        text += (turn.answer or "")[sentence.span[0] : sentence.span[1]].strip()
+        moved.append(sentence.model_copy(update={"index": index, "span": (start, len(text))}))
+    return Resumed(text, tuple(moved), turn.sources) if moved else None

@@ -21,12 +21,14 @@ from agent.draft import Draft
 from agent.errors import FramesLost, ModelFailed
 from agent.history import PastTurn
 from agent.prefetching import Prefetches, Prepared
+from agent.resuming import Resumed, asked_again, resume
 from agent.rounds import TOOL_NAME
 from agent.searching import Search
 from chassis import conventions
 from chassis.telemetry import span
 from contracts.frames import AnyFrame, Delta, Sources, Status
 from contracts.search import Filter, Passage, SearchResult, Source
+from contracts.turns import Turn
 
 
 class Frames(Protocol):
@@ -45,6 +47,7 @@ class Desk:
     judge: Judge
     search: Search
     history: Callable[[UUID], Awaitable[tuple[PastTurn, ...]]]
+    answered: Callable[[UUID], Awaitable[tuple[Turn, ...]]]
     prefetches: Prefetches
     frames: Frames
 
@@ -81,18 +84,15 @@ async def write_answer(progress: Progress, desk: Desk) -> None:
     """Search and write; every failure is a :class:`agent.errors.TurnFailed`, or unforeseen."""
     turn = progress.turn
     await put(desk.frames, turn.turn_id, Status(stage="searching"))
-    conversation = Conversation(turn.question, await desk.history(turn.chat_id))
-    prepared = await _prepared(turn, conversation, desk)
-    if prepared is not None:
-        plan, found, pieces = prepared.plan, prepared.found, replayed(prepared.pieces)
+    resumed = await _resumed(turn, desk)
+    if resumed is not None:
+        progress.sources, pieces = resumed.sources, resumed.pieces()
+        passages = tuple(Passage.model_validate(source.model_dump()) for source in resumed.sources)
     else:
-        plan = await desk.answerer.plan(conversation)
-        found = await _retrieve(turn, plan, desk)
-        pieces = desk.answerer.write(conversation, plan, found)
-    progress.count(plan.usage)
+        passages, pieces = await _found(progress, desk)
+        progress.sources = tuple(as_source(passage) for passage in passages)
     progress.searched_ms = (time.monotonic() - progress.began) * 1000
-    progress.sources = tuple(as_source(passage) for passage in found.passages)
-    draft = progress.draft = Draft(found.passages, desk.judge)
+    draft = progress.draft = Draft(passages, desk.judge)
     await put(desk.frames, turn.turn_id, Sources(sources=progress.sources), Status(stage="answering"))
     async with aclosing(pieces):
         async for piece in pieces:
@@ -107,6 +107,20 @@ async def write_answer(progress: Progress, desk: Desk) -> None:
     await put(desk.frames, turn.turn_id, *draft.finish())
     if progress.abstained is None:
         progress.abstained = not any(sentence.verdict == "supported" for sentence in draft.sentences)
+
+
+async def _found(progress: Progress, desk: Desk) -> tuple[tuple[Passage, ...], AsyncGenerator[Piece]]:
+    """The passages for a question, and the pieces of its answer: prepared ones, or new ones."""
+    turn = progress.turn
+    conversation = Conversation(turn.question, await desk.history(turn.chat_id))
+    prepared = await _prepared(turn, conversation, desk)
+    if prepared is not None:
+        progress.count(prepared.plan.usage)
+        return prepared.found.passages, replayed(prepared.pieces)
+    plan = await desk.answerer.plan(conversation)
+    progress.count(plan.usage)
+    found = await _retrieve(turn, plan, desk)
+    return found.passages, desk.answerer.write(conversation, plan, found)
 
 
 async def put(frames: Frames, turn_id: UUID, *more: AnyFrame) -> None:
@@ -141,6 +155,14 @@ async def _prepared(turn: Claimed, conversation: Conversation, desk: Desk) -> Pr
     if turn.filter != Filter():
         return None
     return await desk.prefetches.adopt(turn.prefetch_id, turn.chat_id, conversation)
+
+
+async def _resumed(turn: Claimed, desk: Desk) -> Resumed | None:
+    """What the turn asks to hear of an earlier answer; a model that can be asked goes on in words of its own."""
+    wish = asked_again(turn.question)
+    if wish is None or (wish == "continue" and desk.answerer.model is not None):
+        return None
+    return resume(wish, await desk.answered(turn.chat_id))
 
 
 async def _retrieve(turn: Claimed, plan: Plan, desk: Desk) -> SearchResult:

@@ -35,6 +35,14 @@ where chat_id = %(chat_id)s and status in ('completed', 'interrupted')
 order by place desc
 limit %(turns)s;
 
+-- name: newest_answered
+-- The few newest turns with an answer: what "go on" and "say that again" speak of.
+select turns.*, answers.answer, answers.abstained
+from agent.turns join agent.answers using (turn_id)
+where chat_id = %(chat_id)s and status in ('completed', 'interrupted')
+order by place desc
+limit 4;
+
 -- name: cancel
 -- A waiting turn ends here and now; a running one is flagged for its worker; a completed one that was cut short by
 -- speech becomes `interrupted`, unless it had been heard to its end.
