@@ -6,13 +6,13 @@ go to ``tests/artifacts/``.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
 import pytest
 from chromium import launched
 from page_window import Opens, Window
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, BrowserContext, expect
 
 from embedded.product import Product
 
@@ -29,14 +29,25 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def opens(browser: Browser, product: Product) -> Generator[Opens]:
-    """Opens windows; options are those of a browser context, ``script`` runs in the page before its own."""
+    """Opens windows; options are those of a browser context, which ``prepare`` is given before the page is asked for.
+
+    ``script`` runs in the page before its own.
+    """
     windows: list[Window] = []
 
-    def open_window(*, script: str | None = None, tolerated: tuple[str, ...] = (), **options: Any) -> Window:
+    def open_window(
+        *,
+        script: str | None = None,
+        prepare: Callable[[BrowserContext], None] | None = None,
+        tolerated: tuple[str, ...] = (),
+        **options: Any,
+    ) -> Window:
         settings: dict[str, Any] = {"viewport": {"width": 1280, "height": 800}, **options}
         context = browser.new_context(**settings)
         if script is not None:
             context.add_init_script(script)
+        if prepare is not None:
+            prepare(context)
         page = context.new_page()
         window = Window(page, product, context, tolerated=tolerated)
         page.on("pageerror", lambda error: window.faults.append(str(error)))

@@ -6,7 +6,8 @@ import { BROWSER, keep, kept } from "./kept.js";
 /** @import { Talk } from "./call-words.js" */
 /** @import { CallControls } from "./voice" */
 
-const WRITES = "input, select, textarea, [contenteditable]";
+/** Where letters are written, and no keys of the page are pressed. */
+export const WRITES = "input, select, textarea, [contenteditable]";
 const PRESSED = `button, a, summary, ${WRITES}`;
 
 /**
@@ -89,11 +90,11 @@ export class Controls {
     const { mode, muted, held } = this.talk;
     const calling = this.needs.call() !== null;
     byId("hold").hidden = !calling || mode !== "hold";
-    byId("hold").setAttribute("aria-pressed", String(held));
+    byId("hold").toggleAttribute("data-held", held);
     fill(byId("hold"), held ? "Let go to ask" : "Hold to talk");
     byId("mute").hidden = !calling || mode !== "open";
-    byId("mute").setAttribute("aria-pressed", String(muted));
-    fill(byId("mute-words"), muted ? "Muted" : "Mute");
+    byId("mute").toggleAttribute("data-muted", muted);
+    fill(byId("mute-words"), muted ? "Unmute" : "Mute");
   }
 
   /** @param {KeyboardEvent} event */

@@ -2,6 +2,7 @@
 
 import { Calling } from "./calling.js";
 import { web } from "./client.js";
+import { WRITES } from "./controls.js";
 import { Conversation } from "./conversation.js";
 import { byId, fill, h } from "./dom.js";
 import { FolderPanel } from "./folder.js";
@@ -123,7 +124,7 @@ byId("fresh").addEventListener("click", () => {
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") {
     if (!rail.back() && !calling.back()) conversation.stopAnswer();
-  } else if (event.key === "/" && event.target === document.body) {
+  } else if (event.key === "/" && event.target instanceof Element && !event.target.closest(WRITES)) {
     event.preventDefault();
     question.focus();
   }

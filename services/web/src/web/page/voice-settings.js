@@ -117,9 +117,9 @@ export class VoiceSettings {
     if (track === undefined) return;
     const { gone, came } = changed(before, this.#devices, "audioinput", track.getSettings().deviceId ?? null);
     if (gone !== null && track.readyState === "live") this.#gone = plainName(gone.label);
-    // The chosen one is back, or the first one is there where there was none.
-    const better = came !== null && (came.id === kept(BROWSER, "microphone") || track.readyState === "ended");
-    if ((gone !== null && track.readyState === "live") || better) this.needs.microphoneChanged();
+    // The chosen one is back, or nothing has taken the place of one that is gone.
+    const back = came !== null && came.id === kept(BROWSER, "microphone");
+    if (back || this.#gone !== null) this.needs.microphoneChanged();
   }
 
   #hide() {
