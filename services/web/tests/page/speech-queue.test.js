@@ -211,6 +211,21 @@ test("V6. a session that did not wait says the held phrase again", () => {
   assert.deepEqual(session.aloud, ["+One.", "/One.", "+One.", "-One.", "+Two."]);
 });
 
+test("V6. a phrase that a session played to its end while the person spoke was not heard, and is said again", () => {
+  const { session, queue, seen, say } = opened();
+  queue.speaksAgain = true;
+  say("One.", "Two.");
+  session.begin();
+  queue.hold();
+  session.end();
+  assert.deepEqual(seen.ended, []);
+  queue.resume();
+  session.begin();
+  session.end();
+  session.begin();
+  assert.deepEqual(session.aloud, ["+One.", "-One.", "+One.", "-One.", "+Two."]);
+});
+
 test("V7. what a lost connection was saying is said again on the next one", () => {
   const { session, queue, say } = opened();
   say("One.", "Two.");

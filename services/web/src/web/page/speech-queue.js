@@ -256,6 +256,11 @@ export class SpeechQueue {
     const active = this.#active;
     if (active === null || active.responseId !== responseId) return;
     this.#leave();
+    if (this.#personSpeaks && this.speaksAgain) {
+      // It played on while nothing of it was heard.
+      this.#waiting.unshift(active.phrase);
+      return;
+    }
     this.needs.ended(active.phrase, how);
     this.#next();
   }

@@ -11,7 +11,7 @@ import { Meter } from "./meter.js";
 const GATHERING = 1000;
 const REACHED_WITHIN = 4000;
 /** How long a connection may be disturbed before it counts as lost. */
-const DISTURBED = 4000;
+const DISTURBED = 3000;
 
 /** The session was found, but its sound cannot be reached from here: another transport may do. */
 export class NotReached extends Error {}
