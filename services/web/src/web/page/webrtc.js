@@ -42,7 +42,8 @@ export class WebRtc {
   #open = true;
   #closed = false;
   #stands = false;
-  #disturbed = 0;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #disturbed;
 
   /** @param {Opening} opening */
   constructor(opening) {
