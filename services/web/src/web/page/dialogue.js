@@ -51,7 +51,6 @@ export class Dialogue {
   #words = "";
   #sounded = false;
   #reported = 0;
-  #transcribed = 0;
   #over = false;
   #stopConfirming = () => {};
   #stopTicking = () => {};
@@ -103,7 +102,6 @@ export class Dialogue {
     this.#quiet();
     this.#ledger.ended(false, this.needs.clock.now(), this.#played());
     this.#playing = null;
-    this.#transcribed = 0;
     this.#queue.suspend();
     this.button.reset();
     this.#transport = null;
@@ -127,9 +125,6 @@ export class Dialogue {
         break;
       case "input_audio_buffer.cleared":
         if (!this.button.cleared()) this.#resume();
-        break;
-      case "response.output_audio_transcript.delta":
-        this.#saying(event.response_id, event.delta);
         break;
       case "response.output_audio.done":
         if (event.response_id === this.#queue.active?.responseId) {
@@ -299,7 +294,6 @@ export class Dialogue {
    */
   #ended(phrase, how) {
     this.#ledger.ended(how === "spoken", this.needs.clock.now(), this.#played());
-    this.#transcribed = 0;
     this.#stopTicking();
     if (how === "spoken" && phrase.turnId !== null) this.#report(phrase.turnId);
     this.#show();
@@ -309,17 +303,6 @@ export class Dialogue {
     if (this.#answer?.complete && this.#playing !== null) this.needs.moment("spoken", this.#answer.turnId);
     this.#playing = null;
     this.#show();
-  }
-
-  /**
-   * @param {string} responseId
-   * @param {string} delta
-   */
-  #saying(responseId, delta) {
-    if (responseId !== this.#queue.active?.responseId) return;
-    const received = this.#transport?.received(responseId) ?? null;
-    if (received !== null && this.#transcribed > 0) this.#ledger.mark(received, this.#transcribed);
-    this.#transcribed += lengthOf(delta);
   }
 
   /** @param {string} code */

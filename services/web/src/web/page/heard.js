@@ -13,7 +13,6 @@ const USUAL_RATE = 15;
  * @property {number} length of the text as it is said, in code points
  * @property {number} since milliseconds since 1970, moved on by the time that it was held
  * @property {number | null} heldAt
- * @property {{ ms: number, characters: number }[]} marks how much text had been said at which sound
  * @property {number | null} duration of its sound in milliseconds, once that is known
  */
 
@@ -22,13 +21,13 @@ export class HeardLedger {
   /** @type {Playing | null} */
   #playing = null;
   #heard = 0;
-  /** What is known of a phrase whose sound has not begun. @type {Pick<Playing, "marks" | "duration">} */
-  #early = { marks: [], duration: null };
+  /** The duration of a phrase whose sound has not begun. @type {number | null} */
+  #early = null;
 
   /** A new answer: nothing of it was heard. */
   begin() {
     this.#playing = null;
-    this.#early = { marks: [], duration: null };
+    this.#early = null;
     this.#heard = 0;
   }
 
@@ -39,17 +38,8 @@ export class HeardLedger {
    * @param {number} now
    */
   started(span, length, now) {
-    this.#playing = { span, length, since: now, heldAt: null, ...this.#early };
-    this.#early = { marks: [], duration: null };
-  }
-
-  /**
-   * Of the phrase that plays, `characters` have been said once `ms` of its sound are out.
-   * @param {number} ms
-   * @param {number} characters
-   */
-  mark(ms, characters) {
-    (this.#playing ?? this.#early).marks.push({ ms, characters });
+    this.#playing = { span, length, since: now, heldAt: null, duration: this.#early };
+    this.#early = null;
   }
 
   /**
@@ -57,7 +47,9 @@ export class HeardLedger {
    * @param {number} ms
    */
   whole(ms) {
-    if (ms > 0) (this.#playing ?? this.#early).duration = ms;
+    if (ms <= 0) return;
+    if (this.#playing === null) this.#early = ms;
+    else this.#playing.duration = ms;
   }
 
   /** @param {number} now */
@@ -81,7 +73,7 @@ export class HeardLedger {
    */
   ended(whole, now, played) {
     const playing = this.#playing;
-    this.#early = { marks: [], duration: null };
+    this.#early = null;
     if (playing === null) return;
     if (whole) {
       this.#heard = Math.max(this.#heard, playing.span[1]);
@@ -103,22 +95,10 @@ export class HeardLedger {
     const playing = this.#playing;
     if (playing === null) return this.#heard;
     const ms = played ?? (playing.heldAt ?? now) - playing.since;
-    const said = within(this.#said(playing, ms) / Math.max(1, playing.length), 0, 1);
+    const duration = playing.duration ?? (playing.length / this.#rate) * 1000;
+    const said = within(ms / Math.max(1, duration), 0, 1);
     const [start, end] = playing.span;
     return Math.max(this.#heard, within(start + Math.floor(said * (end - start)), start, Math.max(start, end - 1)));
-  }
-
-  /**
-   * @param {Playing} playing
-   * @param {number} ms
-   */
-  #said(playing, ms) {
-    const known = [{ ms: 0, characters: 0 }, ...playing.marks];
-    if (playing.duration !== null) known.push({ ms: playing.duration, characters: playing.length });
-    const before = known.findLast((mark) => mark.ms <= ms) ?? { ms: 0, characters: 0 };
-    const after = known.find((mark) => mark.ms > ms);
-    if (after === undefined) return before.characters + ((ms - before.ms) / 1000) * this.#rate;
-    return before.characters + ((after.characters - before.characters) * (ms - before.ms)) / (after.ms - before.ms);
   }
 }
 
