@@ -16,7 +16,17 @@ from fastapi import FastAPI, Request, Response
 
 from chassis.frames import FrameWriter
 from contracts.frames import Accepted, Delta, Done, Error, Frame, Status
-from contracts.turns import Refusal, Turn, TurnAccepted, TurnAsked
+from contracts.turns import (
+    CancelRequested,
+    Heard,
+    PrefetchAccepted,
+    PrefetchAsked,
+    PrefetchedAnswer,
+    Refusal,
+    Turn,
+    TurnAccepted,
+    TurnAsked,
+)
 from contracts.voice import ClientSecret
 from voice_gateway.sessions import Sessions
 
@@ -54,6 +64,9 @@ class FakeAgent:
     traceparents: list[str | None] = field(default_factory=list[str | None])
     turns: list[UUID] = field(default_factory=list[UUID])
     cancelled: list[UUID] = field(default_factory=list[UUID])
+    how: list[CancelRequested] = field(default_factory=list[CancelRequested])
+    heard: list[tuple[UUID, int]] = field(default_factory=list[tuple[UUID, int]])
+    guessed: list[str] = field(default_factory=list[str])
     looked: list[UUID] = field(default_factory=list[UUID])
     stored: dict[UUID, Turn] = field(default_factory=dict[UUID, Turn])
     _playing: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
@@ -91,9 +104,24 @@ class FakeAgent:
                 return Response(self.stored[turn_id].model_dump_json(), media_type="application/json")
             return Response(Refusal(code="not_found", message="No.").model_dump_json(), 404)
 
+        @app.post("/turns/{turn_id}/heard", status_code=202)
+        async def hear(turn_id: UUID, heard: Heard) -> Response:  # pyright: ignore[reportUnusedFunction]
+            self.heard.append((turn_id, heard.characters))
+            return Response("{}", 202, media_type="application/json")
+
+        @app.post("/prefetch", status_code=202)
+        async def prefetch(asked: PrefetchAsked) -> PrefetchAccepted:  # pyright: ignore[reportUnusedFunction]
+            self.guessed.append(asked.question)
+            return PrefetchAccepted(prefetch_id=uuid4())
+
+        @app.get("/prefetch/{prefetch_id}")
+        async def prefetched(prefetch_id: UUID) -> PrefetchedAnswer:  # pyright: ignore[reportUnusedFunction]
+            return PrefetchedAnswer(prefetch_id=prefetch_id, ready=True, answer="".join(ANSWER))
+
         @app.post("/turns/{turn_id}/cancel", status_code=202)
-        async def cancel(turn_id: UUID) -> Response:  # pyright: ignore[reportUnusedFunction]
+        async def cancel(turn_id: UUID, how: CancelRequested) -> Response:  # pyright: ignore[reportUnusedFunction]
             self.cancelled.append(turn_id)
+            self.how.append(how)
             await self.write(turn_id, Error(code="cancelled", message="You stopped this answer."))
             return Response("{}", 202, media_type="application/json")
 
