@@ -63,6 +63,11 @@ class Hearing:
         self._places = places
         self._streams: OrderedDict[int, _Stream] = OrderedDict()
 
+    @property
+    def sessions(self) -> tuple[int, ...]:
+        """Those that are known, the one that was silent longest first."""
+        return tuple(self._streams)
+
     def run(self, sound: Sound) -> Iterator[tuple[Window, ...]]:
         """The one result. A session that is not known begins afresh; the one that was silent longest is forgotten."""
         stream = self._streams.pop(sound.session, None) or _Stream(VoiceActivity(self._model))

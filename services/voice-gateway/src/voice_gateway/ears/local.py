@@ -36,7 +36,7 @@ async def open_ears(*, places: int = 4, threads: int = 1, models: Path | None = 
     the recogniser chooses its own. ``models`` is a folder with the files that are to be used instead of the shipped
     ones, by their names. Raises :class:`~voice_gateway.errors.ModelMissing` when a file is missing or is another one.
     """
-    voice, melody, words, library = await asyncio.to_thread(_files, models)
+    voice, melody, words, library, lexicon = await asyncio.to_thread(_files, models)
     async with AsyncExitStack() as stack:
         opened = [
             await stack.enter_async_context(
@@ -45,7 +45,7 @@ async def open_ears(*, places: int = 4, threads: int = 1, models: Path | None = 
             for name, module, given in (
                 ("hearing", "hearing", {"path": voice, "threads": threads, "places": 2 * places}),
                 ("end of turn", "end_of_turn", {"path": melody, "threads": threads}),
-                ("speech to text", "speech_to_text", {"library": library, "folder": words}),
+                ("speech to text", "speech_to_text", {"library": library, "folder": words, "lexicon": lexicon}),
             )
         ]
         yield LocalEars(*opened, places=places)
@@ -66,15 +66,15 @@ class LocalEars:
         """See the port."""
         return all(process.ready for process in self.processes)
 
-    async def wait_ready(self) -> None:
-        """Wait until the models are loaded and warm."""
-        for process in self.processes:
-            await process.wait_ready()
-
     @property
     def full(self) -> bool:
         """See the port."""
         return self._taken >= self._places
+
+    async def wait_ready(self) -> None:
+        """Wait until the models are loaded and warm."""
+        for process in self.processes:
+            await process.wait_ready()
 
     def listen(self, tuning: Tuning | None) -> LocalListener:
         """See the port."""
@@ -129,10 +129,11 @@ class _Senses:
             return  # Its process has forgotten everything.
 
 
-def _files(folder: Path | None) -> tuple[str, str, str, str]:
+def _files(folder: Path | None) -> tuple[str, str, str, str, tuple[str, ...]]:
     given = str(folder) if folder is not None else None
     voice = model_files.path_of(model_files.VOICE_ACTIVITY, given)
     melody = model_files.path_of(model_files.END_OF_TURN, given)
     words = [model_files.path_of(file, given) for file in model_files.SPEECH_TO_TEXT]
     library = model_files.inside_package(*model_files.RECOGNISER)
-    return str(voice), str(melody), str(words[0].parent), str(library)
+    lexicon = tuple(str(model_files.inside_package(*file)) for file in model_files.LEXICON)
+    return str(voice), str(melody), str(words[0].parent), str(library), lexicon

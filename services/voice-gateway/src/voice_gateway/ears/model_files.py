@@ -48,6 +48,9 @@ SPEECH_TO_TEXT: Final = tuple(
 RECOGNISER: Final = ("moonshine_voice", "libmoonshine.so" if sys.platform == "linux" else "libmoonshine.dylib")
 """The package of the library that runs the speech-to-text model, and its file."""
 
+LEXICON: Final = (("misaki", "data/us_gold.json"), ("misaki", "data/us_silver.json"))
+"""English words and how they are pronounced."""
+
 
 def path_of(file: ModelFile, folder: str | None = None) -> Path:
     """The file in ``folder``, where the user answers for it; else the package's, checked to be the one we measured."""

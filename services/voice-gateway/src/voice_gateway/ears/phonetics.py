@@ -15,6 +15,8 @@ _LIGHT: Final = frozenset("hwy")
 _DIGIT_COST: Final = 3.0
 
 _ALIKE: Final = {"p": "pb", "t": "tdTD", "k": "kg", "f": "fv", "s": "szSZCJ", "m": "mnN", "l": "l", "r": "r"}
+CONSONANTS: Final = "".join(_ALIKE)
+"""The letters of a skeleton."""
 _COARSE: Final = str.maketrans(
     dict.fromkeys("aeiou@hwy", "") | {sound: shown for shown, group in _ALIKE.items() for sound in group}
 )

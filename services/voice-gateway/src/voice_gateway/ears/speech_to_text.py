@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 
 from voice_gateway.ears.features import RATE, Samples, samples
-from voice_gateway.ears.vocabulary import Correction
+from voice_gateway.ears.vocabulary import Correction, Lexicon
 from voice_gateway.ears.windows import Recognition
 
 _HEADER_VERSION: Final = 30_000
@@ -58,7 +58,7 @@ class _Transcript(ctypes.Structure):
 class SpeechToText:
     """Each job is one stretch of speech (under 20 s); its one result the words, with punctuation and corrected."""
 
-    def __init__(self, library: str, folder: str) -> None:
+    def __init__(self, library: str, folder: str, lexicon: Lexicon) -> None:
         self._library = ctypes.CDLL(library)
         self._library.moonshine_error_to_string.restype = ctypes.c_char_p
         options = (_Option * len(_OPTIONS))(*((name.encode(), value.encode()) for name, value in _OPTIONS.items()))
@@ -66,12 +66,13 @@ class SpeechToText:
             folder.encode(), ctypes.c_uint32(_TINY), options, ctypes.c_uint64(len(options)), _HEADER_VERSION
         )
         self._check(self._handle)
-        self._version, self._correction = 0, Correction(())
+        self._lexicon = lexicon
+        self._version, self._correction = 0, Correction((), lexicon)
 
     def run(self, job: Recognition) -> Iterator[str | None]:
         """The one result; None when the vocabulary is wanted first."""
         if job.vocabulary is not None:
-            self._version, self._correction = job.vocabulary.version, Correction(job.vocabulary.words)
+            self._version, self._correction = job.vocabulary.version, Correction(job.vocabulary.words, self._lexicon)
         if job.version != self._version:
             yield None
             return
@@ -102,8 +103,8 @@ class SpeechToText:
             raise RuntimeError(self._library.moonshine_error_to_string(answer).decode(errors="replace"))
 
 
-def load(library: str, folder: str) -> SpeechToText:
-    """The model, warm."""
-    model = SpeechToText(library, folder)
+def load(library: str, folder: str, lexicon: tuple[str, ...]) -> SpeechToText:
+    """The model, warm; ``lexicon`` are the files of English words that corrections spare."""
+    model = SpeechToText(library, folder, Lexicon.read(*lexicon))
     model.words(np.zeros(RATE, np.float32))
     return model

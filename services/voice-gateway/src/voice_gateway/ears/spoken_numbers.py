@@ -4,19 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-_UNITS: Final = {
-    word: str(value)
-    for value, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-        "seventeen eighteen nineteen".split()
-    )
-}
-_TENS: Final = {
-    word: str(value)
-    for value, word in zip(
-        range(20, 100, 10), "twenty thirty forty fifty sixty seventy eighty ninety".split(), strict=True
-    )
-}
+_SMALL: Final = """
+    zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
+    eighteen nineteen
+"""
+_ROUND: Final = "twenty thirty forty fifty sixty seventy eighty ninety"
+_UNITS: Final = {word: str(value) for value, word in enumerate(_SMALL.split())}
+_TENS: Final = {word: str(20 + 10 * place) for place, word in enumerate(_ROUND.split())}
 
 
 def digits_of(word: str) -> str | None:

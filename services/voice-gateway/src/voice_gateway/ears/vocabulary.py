@@ -3,35 +3,37 @@
 A stretch of one to five words becomes an entry of the vocabulary
 
 - when it is spelt the same but for case, spaces and punctuation, numbers read as digits ("orchid 47"); or
-- when it sounds like the entry: nearly, where the recogniser itself wrote down something that is no English word or that
-  it took for a name, and all but exactly where it wrote English words, since those it is mostly right about.
+- when it sounds like the entry: nearly, where the recogniser itself wrote something that is no English word; all but
+  exactly, and never for a single word, where it wrote English, since about English it is mostly right.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import Final, cast
 
-from voice_gateway.ears.phonetics import likeness, skeleton, sounds_of_ipa, sounds_of_spelling
+from voice_gateway.ears.phonetics import CONSONANTS, likeness, skeleton, sounds_of_ipa, sounds_of_spelling
 from voice_gateway.ears.sentences import may_stand_at_an_edge
 from voice_gateway.ears.spoken_numbers import digits_of, together
 
 MOST_ENTRIES: Final = 3_000
 _LONGEST: Final = 5
+_LONGEST_BY_EAR: Final = 3
 _TOKEN: Final = re.compile(r"[^\W_]+(?:['’\-–.][^\W_]+)*")
 _PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_]+")
 _SYMBOLS: Final = (("#", " sharp "), ("+", " plus "), ("&", " and "), ("@", " at "))
 _SEPARATORS: Final = frozenset(("dash", "hyphen", "minus", "underscore", "slash", "dot", "point"))
 _OWNED: Final = re.compile(r"['’]s$")
+_ENDINGS: Final = (("s", ""), ("es", ""), ("ies", "y"), ("ed", ""), ("ed", "e"), ("ing", ""), ("ing", "e"), ("er", ""))
 _SHORTEST: Final = 3
 _SHORTEST_BY_EAR: Final = 4
-_COMPARED: Final = 24
-_LIKE_UNKNOWN, _LIKE_NAME, _LIKE_ENGLISH = 0.7, 0.78, 0.92
+_COMPARED: Final = 12
+_LIKE_STRANGE, _LIKE_PARTLY, _LIKE_ENGLISH = 0.78, 0.84, 0.93
 _SURE_LENGTH: Final = 6
 
 
@@ -42,10 +44,13 @@ class Lexicon:
         self._known: dict[str, str] = {}
         for words in pronunciations:
             for word, phonemes in words.items():
-                if isinstance(phonemes, dict):
-                    phonemes = phonemes.get("DEFAULT")  # noqa: PLW2901 # pyright: ignore
-                if isinstance(phonemes, str):
-                    self._known.setdefault(word, phonemes)
+                # A mapping names the pronunciation of each part of speech.
+                said = (
+                    next(iter(cast("dict[str, str | None]", phonemes).values()))
+                    if isinstance(phonemes, dict)
+                    else phonemes
+                )
+                self._known.setdefault(word, str(said or ""))
 
     @classmethod
     def read(cls, *files: str) -> Lexicon:
@@ -74,8 +79,8 @@ class _Entry:
     rank: int
 
     @cached_property
-    def consonants(self) -> Counter[str]:
-        return Counter(skeleton(min(self.sounds)))
+    def counts(self) -> tuple[int, ...]:
+        return _counts(skeleton(min(self.sounds)))
 
 
 @dataclass(frozen=True)
@@ -96,7 +101,7 @@ class Correction:
     def __init__(self, words: tuple[str, ...], lexicon: Lexicon) -> None:
         self._lexicon = lexicon
         self._spelt: dict[str, _Entry] = {}
-        self._by_ear: list[_Entry] = []
+        self._by_beginning: dict[tuple[str, int], list[_Entry]] = defaultdict(list)
         self._by_skeleton: dict[str, list[_Entry]] = defaultdict(list)
         for rank, written in enumerate(words[:MOST_ENTRIES]):
             self._learn(" ".join(written.split()), rank)
@@ -107,18 +112,39 @@ class Correction:
             return text
         tokens = list(_tokens(text))
         made: list[str] = []
-        copied, place = 0, 0
-        while place < len(tokens):
-            found = self._at(tokens, place)
-            if found is None:
-                place += 1
-                continue
-            entry, count = found
+        copied = 0
+        for place, count, entry in self._found(tokens):
             last = tokens[place + count - 1]
             owned = _OWNED.search(last.text)
             made += (text[copied : tokens[place].start], entry.written, owned[0] if owned else "")
-            copied, place = last.end, place + count
+            copied = last.end
         return "".join((*made, text[copied:]))
+
+    def _found(self, tokens: list[_Token]) -> list[tuple[int, int, _Entry]]:
+        """Place, number of words and entry of every correction, in order; the most alike first choose their place."""
+        found: list[tuple[float, int, int, _Entry]] = []
+        for place in range(len(tokens)):
+            for count in range(1, min(_LONGEST, len(tokens) - place) + 1):
+                span = tokens[place : place + count]
+                entry = self._spelt.get(_squash(span))
+                if entry is not None and span[-1].plain not in _SEPARATORS:
+                    found.append((1.0 + count, place, count, entry))
+        spelt = {place + offset for _, place, count, _ in found for offset in range(count)}
+        for place in range(len(tokens)):
+            for count in range(1, min(_LONGEST_BY_EAR, len(tokens) - place) + 1):
+                if place + count - 1 in spelt:
+                    break
+                like = self._like(tokens[place : place + count])
+                if like is not None:
+                    found.append((like[0], place, count, like[1]))
+        chosen: list[tuple[int, int, _Entry]] = []
+        taken: set[int] = set()
+        for _, place, count, entry in sorted(found, key=lambda one: (-one[0], -one[2], one[1])):
+            places = set(range(place, place + count))
+            if not places & taken:
+                taken |= places
+                chosen.append((place, count, entry))
+        return sorted(chosen, key=lambda one: one[0])
 
     def _learn(self, written: str, rank: int) -> None:
         parts = _parts(written)
@@ -133,59 +159,47 @@ class Correction:
         entry = _Entry(written, squashed, frozenset((spoken, sounds_of_spelling(squashed))), rank)
         self._spelt[squashed] = entry
         if min(map(len, entry.sounds)) >= _SHORTEST_BY_EAR and any(char.isalpha() for char in squashed):
-            self._by_ear.append(entry)
             for sounds in entry.sounds:
+                self._by_beginning[skeleton(sounds)[:1], len(sounds)].append(entry)
                 self._by_skeleton[skeleton(sounds)].append(entry)
-
-    def _at(self, tokens: list[_Token], place: int) -> tuple[_Entry, int] | None:
-        """The entry that begins at a token, and how many tokens it takes the place of."""
-        counts = range(min(_LONGEST, len(tokens) - place), 0, -1)
-        for count in counts:
-            span = tokens[place : place + count]
-            entry = self._spelt.get(_squash(span))
-            if entry is not None and span[-1].plain not in _SEPARATORS:
-                return entry, count
-        best: tuple[float, int, _Entry, int] | None = None
-        for count in counts:
-            like = self._like(tokens[place : place + count])
-            if like is not None and (best is None or (like[0], count) > best[:2]):
-                best = (like[0], count, like[1], count)
-        return (best[2], best[3]) if best else None
 
     def _like(self, span: list[_Token]) -> tuple[float, _Entry] | None:
         """The entry that a stretch sounds like, if it is alike enough for what the recogniser wrote."""
         words = [token.plain for token in span]
         if not all(may_stand_at_an_edge(word) for word in (words[0], words[-1])):
             return None
-        unknown = [word for word in words if digits_of(word) is None and not self._lexicon.is_english(word)]
-        named = any(token.text[0].isupper() and not token.first for token in span)
-        sounds = {_sounds(words, self._lexicon.sounds), _sounds(words, sounds_of_spelling)}
-        if unknown:
-            least, entries = _LIKE_UNKNOWN, self._nearest(min(sounds))
-        elif named:
-            least, entries = _LIKE_NAME, self._nearest(min(sounds))
-        else:
-            least = _LIKE_ENGLISH
-            entries = [entry for spoken in sounds for entry in self._by_skeleton.get(skeleton(spoken), ())]
+        strange = [digits_of(word) is None and not self._lexicon.is_english(word) for word in words]
+        if any(token.text.isupper() and odd for token, odd in zip(span, strange, strict=True)):
+            return None  # Letters that were spelt out; it wrote down what it heard.
+        english = not any(strange)
+        least = _LIKE_STRANGE if all(strange) else _LIKE_PARTLY if any(strange) else _LIKE_ENGLISH
+        spoken = _sounds(words, self._lexicon.sounds)
         best: tuple[float, _Entry] | None = None
-        for entry in entries:
-            length = min(map(len, entry.sounds))
-            if least == _LIKE_ENGLISH and length < _SURE_LENGTH:
+        near = self._by_skeleton.get(skeleton(spoken), ()) if english else self._nearest(spoken)
+        for entry in near:
+            if english and (len(spoken) < _SURE_LENGTH or (len(span) == 1 and " " not in entry.written)):
                 continue
-            like = max(likeness(spoken, known) for spoken in sounds for known in entry.sounds)
+            like = max(likeness(spoken, known) for known in entry.sounds)
             if like >= least and (best is None or like > best[0]):
                 best = (like, entry)
         return best
 
-    def _nearest(self, sounds: str) -> list[_Entry]:
-        consonants = Counter(skeleton(sounds))
-
-        def apart(entry: _Entry) -> int:
-            return (consonants - entry.consonants).total() + (entry.consonants - consonants).total()
-
-        near = [(apart(entry), entry.rank, entry) for entry in self._by_ear]
-        near = [one for one in near if one[0] <= 2 + len(sounds) // 4]
+    def _nearest(self, spoken: str) -> list[_Entry]:
+        """The entries whose consonants are most of these, few enough to be compared sound by sound."""
+        bones = skeleton(spoken)
+        counts = _counts(bones)
+        most = 1 + len(spoken) // 5
+        near: list[tuple[int, int, _Entry]] = []
+        for length in range(len(spoken) * 3 // 4, len(spoken) * 4 // 3 + 2):
+            for entry in self._by_beginning.get((bones[:1], length), ()):
+                apart = sum(abs(one - other) for one, other in zip(counts, entry.counts, strict=True))
+                if apart <= most:
+                    near.append((apart, entry.rank, entry))
         return [entry for *_, entry in sorted(near, key=lambda one: one[:2])[:_COMPARED]]
+
+
+def _counts(bones: str) -> tuple[int, ...]:
+    return tuple(bones.count(consonant) for consonant in CONSONANTS)
 
 
 def _tokens(text: str) -> Iterator[_Token]:
@@ -209,8 +223,7 @@ def _squash(span: list[_Token]) -> str:
     return made + number
 
 
-def _sounds(words: list[str], sounds_of: object) -> str:
-    assert callable(sounds_of)
+def _sounds(words: list[str], sounds_of: Callable[[str], str]) -> str:
     made, number = "", ""
     for word in words:
         if (digits := digits_of(word)) is not None:
@@ -218,7 +231,7 @@ def _sounds(words: list[str], sounds_of: object) -> str:
             continue
         made, number = made + number, ""
         if word not in _SEPARATORS:
-            made += "".join(part if part.isdigit() else str(sounds_of(part)) for part in _parts(word))
+            made += "".join(part if part.isdigit() else sounds_of(part) for part in _parts(word))
     return made + number
 
 
@@ -235,7 +248,16 @@ def _inner_capital(written: str) -> bool:
 
 def _forms(word: str) -> Iterator[str]:
     yield word
-    for ending, stem in (("s", ""), ("es", ""), ("ies", "y"), ("ed", ""), ("ed", "e"), ("ing", ""), ("ing", "e"), ("er", "")):
+    for ending, stem in (
+        ("s", ""),
+        ("es", ""),
+        ("ies", "y"),
+        ("ed", ""),
+        ("ed", "e"),
+        ("ing", ""),
+        ("ing", "e"),
+        ("er", ""),
+    ):
         if word.endswith(ending) and len(word) > len(ending) + 2:
             yield word[: -len(ending)] + stem
     yield word.replace("'s", "")
