@@ -4,40 +4,18 @@
 import { Dialogue } from "./dialogue.js";
 import { NoMicrophone, openMicrophone, problem, release } from "./microphone.js";
 import { Moments } from "./moments.js";
-import { answerTo, callsUrl, socketUrl } from "./signalling.js";
-import { NotReached, WebRtc } from "./webrtc.js";
-import { OverWebSocket } from "./websocket.js";
+import { BROWSER, Wires } from "./wires.js";
 
 /** @import { ClientSecret } from "./wire" */
 /** @import { Problem } from "./microphone.js" */
-/** @import { CallControls, CallNeeds, Clock, Connection as Standing, Doing, Levels, MomentName, Speaker, Transport, TransportKind, TransportListener } from "./voice" */
+/** @import { Around } from "./wires.js" */
+/** @import { CallControls, CallNeeds, Clock, Connection as Standing, Doing, Levels, MomentName, Speaker, Transport, TransportListener } from "./voice" */
 
 /** @typedef {Standing} Connection */
 
 /** Milliseconds before each try to come back; about half a minute in all. */
 const WAITS = [250, 500, 1000, 2000, 4000, 8000, 8000, 8000];
 const SILENT = { agent: 0, microphone: 0 };
-
-/** @type {Clock} */
-const REAL = {
-  now: () => Date.now(),
-  after: (ms, what) => {
-    const timer = setTimeout(what, ms);
-    return () => clearTimeout(timer);
-  },
-};
-
-/**
- * How transports are opened, and what time it is.
- * @typedef {object} Around
- * @property {(opening: import("./webrtc.js").Opening) => Promise<Transport>} webrtc
- * @property {(opening: import("./websocket.js").Opening) => Promise<Transport>} websocket
- * @property {typeof answerTo} answerTo
- * @property {Clock} clock
- */
-
-/** @type {Around} */
-const BROWSER = { webrtc: WebRtc.open, websocket: OverWebSocket.open, answerTo, clock: REAL };
 
 /**
  * One call. `stop` ends it for good; whatever comes later is ignored.
@@ -51,8 +29,6 @@ export class Call {
   /** @type {ClientSecret | null} */
   #secret = null;
   #ended = new AbortController();
-  /** Whether the sound of WebRTC was found not to get through; it is not tried again in this call. */
-  #blocked = false;
   /** @type {Doing} */
   #doing = { kind: "listening" };
   /** @type {string | null} */
@@ -82,6 +58,14 @@ export class Call {
       heard: (turnId, characters) => needs.heard?.(turnId, characters),
       moment: (name, turnId) => this.#happened(name, turnId),
     });
+    this.wires = new Wires(
+      {
+        credential: (signal) => needs.credential(chatId, signal),
+        connect: needs.connect,
+        listener: () => this.#listener(),
+      },
+      around,
+    );
     this.moments = new Moments({
       clock: around.clock,
       tell: (moments) => this.callId !== null && needs.timeline?.(this.callId, moments),
@@ -101,7 +85,7 @@ export class Call {
       if (!(await this.#takeMicrophone())) return;
       this.#show({ kind: "starting", step: "connection" });
       await this.#open();
-      globalThis.addEventListener?.("online", () => this.#hurry(), { signal: this.#ended.signal });
+      this.#watchBrowser();
     } catch (error) {
       this.#fail(error instanceof NoMicrophone ? error.problem : unreached(error));
     }
@@ -200,61 +184,22 @@ export class Call {
     }
   }
 
-  /** Open a connection: WebRTC, or the WebSocket where its sound does not get through. */
+  /** The network is back, or the page is looked at again: whatever waits or was suspended goes on at once. */
+  #watchBrowser() {
+    const on = { signal: this.#ended.signal };
+    globalThis.addEventListener?.("online", () => this.#hurry(), on);
+    const seen = () => {
+      this.#hurry();
+      void this.#transport?.unblock().catch(() => undefined);
+    };
+    globalThis.document?.addEventListener("visibilitychange", seen, on);
+  }
+
   async #open() {
     const { signal } = this.#ended;
-    let secret = await this.#credential();
-    /** @type {Transport | null} */
-    let transport = null;
-    if (secret.voice === "simulated") {
-      transport = await this.#overWebSocket(secret, null);
-    } else if (!this.#blocked) {
-      try {
-        transport = await this.#overWebRtc(secret);
-      } catch (error) {
-        signal.throwIfAborted();
-        if (!(error instanceof NotReached)) throw error;
-        this.#blocked = true;
-        // A credential opens one connection.
-        secret = await this.#credential();
-      }
-    }
-    transport ??= await this.#overWebSocket(secret, this.#microphone);
+    const { secret, transport } = await this.wires.open(/** @type {MediaStream} */ (this.#microphone), signal);
     if (signal.aborted) return transport.close();
     this.#stands(secret, transport);
-  }
-
-  async #credential() {
-    const secret = await this.needs.credential(this.chatId, this.#ended.signal);
-    this.#ended.signal.throwIfAborted();
-    return secret;
-  }
-
-  /** @param {ClientSecret} secret */
-  #overWebRtc(secret) {
-    const { signal } = this.#ended;
-    return this.around.webrtc({
-      microphone: /** @type {MediaStream} */ (this.#microphone),
-      answerTo: (offer) => this.around.answerTo(callsUrl(secret), offer, secret.value, signal),
-      listener: this.#listener(),
-      signal,
-    });
-  }
-
-  /**
-   * @param {ClientSecret} secret
-   * @param {MediaStream | null} microphone
-   */
-  #overWebSocket(secret, microphone) {
-    return this.around.websocket({
-      microphone,
-      url: socketUrl(secret),
-      credential: secret.value,
-      paced: secret.voice !== "openai",
-      connect: this.needs.connect,
-      listener: this.#listener(),
-      signal: this.#ended.signal,
-    });
   }
 
   /** @returns {TransportListener} what is heard of one transport, for as long as it is the call's or becomes it */
@@ -278,7 +223,7 @@ export class Call {
   #stands(secret, transport) {
     this.#secret = secret;
     this.#transport = transport;
-    this.#note = this.#blocked ? FALLBACK : null;
+    this.#note = this.wires.fellBack ? FALLBACK : null;
     if (this.#speaker !== null) void transport.useSpeaker(this.#speaker).catch(() => undefined);
     if (secret.voice === "simulated") {
       // The silent voice proves that the microphone can be had, and gives it back at once.
