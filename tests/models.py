@@ -8,13 +8,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
-from recordings import RATE, STEP, Sound, load, resampled
+from recordings import RATE, STEP, Samples, Sound, load, of_pcm, resampled
 
+VOICES = Path(__file__).parents[1] / "services/voice-gateway/tests/mouth"
+EARS_RATE = 16_000
 LONGEST_S = 15.0
 GAP_S = 0.3
 
@@ -31,19 +34,35 @@ def stretches(sound: Sound) -> Iterator[Sound]:
             first = follower if follower is not None else step
 
 
-def transcribe(path: Path) -> str:
+async def transcribe(path: Path) -> str:
     """The words in a file of sound."""
-    from voice_gateway.ears.model_files import SPEECH_TO_TEXT, inside_package, path_of
-    from voice_gateway.ears.speech_to_text import load as load_model
+    from voice_gateway.ears.local import open_ears
 
-    folder = {path_of(file).parent for file in SPEECH_TO_TEXT}.pop()
-    model = load_model(str(inside_package("moonshine_voice", "libmoonshine.so")), str(folder))
-    return " ".join(model.words(resampled(stretch.samples, RATE, 16_000)) for stretch in stretches(load(path)))
+    async with open_ears() as ears:
+        found = [await ears.words(Sound(_slow(stretch)).pcm) for stretch in stretches(load(path))]
+    return " ".join(found)
+
+
+def _slow(sound: Sound) -> Samples:
+    """The samples at the rate of the ears."""
+    return resampled(sound.samples, RATE, EARS_RATE)
+
+
+def speak(voice: str, folder: Path, texts: Sequence[tuple[str, str]]) -> None:
+    """Say each text into a file of its name."""
+    from voice_gateway.mouth.speaker import make
+
+    speaker = make((str(VOICES / f"{voice}.bin"),), 2)
+    for name, text in texts:
+        pcm = b"".join(sound for _, sound in speaker.run((text, voice, 1.0, False)))
+        of_pcm(pcm).save(folder / f"{name}.wav", RATE)
 
 
 if __name__ == "__main__":
     match sys.argv[1:]:
+        case ["speak", voice, folder, *texts]:
+            speak(voice, Path(folder), list(zip(texts[::2], texts[1::2], strict=True)))
         case ["transcribe", path]:
-            print(transcribe(Path(path)))
+            print(asyncio.run(transcribe(Path(path))))
         case _:
             sys.exit(__doc__)

@@ -99,10 +99,9 @@ class Sound:
         first, second = int(loud[place] + 1) * STEP, int(loud[place + 1]) * STEP
         return joined(Sound(self.samples[:first]), silence(seconds), Sound(self.samples[second:]))
 
-    def save(self, path: Path) -> Path:
-        """Write it as a microphone of Chromium's: 48 kHz."""
-        samples = resampled(self.samples, RATE, MICROPHONE_RATE)
-        return _write(path, (np.clip(samples, -1, 1) * 32767).astype("<i2").tobytes(), MICROPHONE_RATE)
+    def save(self, path: Path, rate: int = MICROPHONE_RATE) -> Path:
+        """Write it as a wav file; Chromium wants its microphones so."""
+        return _write(path, Sound(resampled(self.samples, RATE, rate)).pcm, rate)
 
     @property
     def _loud(self) -> tuple[float, float]:
