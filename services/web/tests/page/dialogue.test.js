@@ -208,6 +208,14 @@ test("V11. web is told how much was heard, as it grows", () => {
   assert.deepEqual(counts.slice(-2), [35, 58]);
 });
 
+test("V11. an answer whose last phrase was played was heard whole, its last citation too", () => {
+  const { dialogue, session, seen } = opened();
+  answered(dialogue, "The code is ORCHID-47. [1]");
+  session.begin();
+  session.end();
+  assert.deepEqual(seen.heard, [["t1", 26]]);
+});
+
 test("V7. a new connection says the phrase again that the lost one was saying", () => {
   const { dialogue, session, transport } = opened();
   answered(dialogue, "One is here. Two.");

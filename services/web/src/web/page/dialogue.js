@@ -295,6 +295,9 @@ export class Dialogue {
   #ended(phrase, how) {
     this.#ledger.ended(how === "spoken", this.needs.clock.now(), this.#played());
     this.#stopTicking();
+    const last = how === "spoken" && this.#answer?.complete && !this.#queue.busy;
+    // The citation behind the last word is heard with it.
+    if (last) this.#ledger.reach(lengthOf(this.#answer?.text ?? ""));
     if (how === "spoken" && phrase.turnId !== null) this.#report(phrase.turnId);
     this.#show();
   }

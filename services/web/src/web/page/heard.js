@@ -86,6 +86,14 @@ export class HeardLedger {
   }
 
   /**
+   * The answer was heard up to here, with what is shown and not said.
+   * @param {number} codePoints
+   */
+  reach(codePoints) {
+    this.#heard = Math.max(this.#heard, codePoints);
+  }
+
+  /**
    * How far the answer was heard, in its code points; a phrase that still plays is never heard whole.
    * @param {number} now
    * @param {number | null} played milliseconds of the phrase that came out, where that is known
