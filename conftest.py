@@ -13,6 +13,8 @@ only_loopback       test      always on: a test that reaches for an address beyo
 Servers: ``TALKDOWN_TEST_POSTGRES_URL`` (a role that may create databases) and ``TALKDOWN_TEST_VALKEY_URL`` win; else
 the bundled programs are started in a temporary folder. Without either a test is skipped on a laptop and fails with
 ``CI=true``. The product as a whole, running, is ``running_product`` of ``tests/conftest.py``.
+
+The voice is silent unless a test asks for another: its models take seconds to load, and most of a gigabyte.
 """
 
 from __future__ import annotations
@@ -41,6 +43,8 @@ from embedded.postgres import Postgres
 from embedded.valkey import Valkey
 
 TEMPLATE = "talkdown_template"
+
+os.environ.setdefault("TALKDOWN_VOICE", "simulated")
 
 
 def _missing(what: str, error: Exception) -> NoReturn:

@@ -25,7 +25,14 @@ class Needy(ServiceSettings):
 
 @pytest.fixture(autouse=True)
 def clean(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("TALKDOWN_MODE", "TALKDOWN_ANSWERS", "TALKDOWN_EMBEDDINGS", "OPENAI_API_KEY", "OPENAI_BASE_URL"):
+    for name in (
+        "TALKDOWN_MODE",
+        "TALKDOWN_ANSWERS",
+        "TALKDOWN_EMBEDDINGS",
+        "TALKDOWN_VOICE",
+        "OPENAI_API_KEY",
+        "OPENAI_BASE_URL",
+    ):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -34,7 +41,7 @@ def test_a_mode_is_a_preset_and_each_part_may_be_chosen(monkeypatch: pytest.Monk
     assert (settings.chosen_embeddings, settings.chosen_answers, settings.chosen_voice) == (
         "local",
         "extractive",
-        "simulated",
+        "local",
     )
     monkeypatch.setenv("TALKDOWN_MODE", "live")
     monkeypatch.setenv("TALKDOWN_EMBEDDINGS", "scripted")

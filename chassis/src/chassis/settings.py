@@ -21,7 +21,7 @@ Voice = Literal["simulated", "local", "openai", "gemini"]
 Part = Literal["embeddings", "answers", "voice"]
 
 PRESETS: dict[Mode, tuple[Embeddings, Answers, Voice]] = {
-    "local": ("local", "extractive", "simulated"),
+    "local": ("local", "extractive", "local"),
     "simulated": ("scripted", "scripted", "simulated"),
     "live": ("openai", "responses", "simulated"),
 }

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from pydantic import Field
+
 from contracts.refreshes import CorpusState, RefreshProgress, RefreshReport
 from contracts.vocabulary import Count, JsonObject, Message, Timestamp
 
@@ -44,6 +46,7 @@ class Corpus(Message):
     embeddings: str
     answers: str
     voice: str
+    voice_ready: bool = Field(default=True, description="false while its models are loaded, or it does not answer")
     leaves: tuple[Leaves, ...]
     state: CorpusState
     version: Count

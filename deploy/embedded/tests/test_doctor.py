@@ -20,7 +20,7 @@ from embedded.doctor import Finding
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "share"))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    for name in ("MODE", "EMBEDDINGS", "POSTGRES_URL", "REDIS_URL"):
+    for name in ("MODE", "EMBEDDINGS", "VOICE", "POSTGRES_URL", "REDIS_URL"):
         monkeypatch.delenv(f"TALKDOWN_{name}", raising=False)
 
 
@@ -33,6 +33,17 @@ def test_a_machine_that_is_well_has_nothing_bad(tmp_path: Path) -> None:
     findings = doctor.examine(tmp_path / "notes", port, tmp_path / "data")
     assert doctor.show(findings, out) == 0, out.getvalue()
     assert {finding.what for finding in findings} >= {"python", "postgres", "valkey", "model", "port", "data", "folder"}
+
+
+def test_what_the_voice_lacks_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert doctor.voice().state == "good"
+    monkeypatch.setattr(doctor, "VOICE_PACKAGES", ("moonshine_voice", "no_such_package"))
+    assert doctor.voice().state == "bad"
+    assert "no_such_package missing" in doctor.voice().said
+    monkeypatch.setenv("TALKDOWN_VOICE", "simulated")
+    assert doctor.voice() == Finding("voice", "good", "silent: questions are typed")
+    monkeypatch.setenv("TALKDOWN_VOICE", "gemini")
+    assert doctor.voice().state == "bad"
 
 
 def test_a_taken_port_is_bad_and_comes_with_another(tmp_path: Path) -> None:

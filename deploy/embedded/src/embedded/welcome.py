@@ -7,6 +7,7 @@ import os
 import shlex
 import shutil
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,9 +15,10 @@ from embedded.children import Child
 from embedded.data import Run
 from embedded.indexing import Indexing
 from embedded.screen import Screen
-from embedded.services import Places, health
+from embedded.services import Places, health, is_ready
 
 PATIENCE_S = 15.0
+VOICE_EVERY_S = 0.3
 
 
 def say_welcome(screen: Screen, run: Run, seconds: float) -> None:
@@ -26,6 +28,18 @@ def say_welcome(screen: Screen, run: Run, seconds: float) -> None:
     screen.say(f"  Ask         there, or in another terminal: {command()} ask 'your question'")
     screen.say(f"  Traces      {run.traces}/")
     screen.say("  Stop        Ctrl-C")
+
+
+async def say_voice(places: Places, screen: Screen) -> None:
+    """Say that the voice is warming up, and when it is ready; nothing where it is so already."""
+    port = places.port("voice-gateway")
+    if await asyncio.to_thread(is_ready, port):
+        return
+    screen.say("The page is ready; the voice is warming up.")
+    began = time.monotonic()
+    while not await asyncio.to_thread(is_ready, port):  # noqa: ASYNC110 - it is in another process
+        await asyncio.sleep(VOICE_EVERY_S)
+    screen.say(f"The voice is ready after {time.monotonic() - began:.1f} s more.")
 
 
 def say_indexed(screen: Screen, done: asyncio.Task[Indexing]) -> None:

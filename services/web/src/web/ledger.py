@@ -16,6 +16,7 @@ from web.parts import Parts
 
 RESTART_S = 20.0
 """A service that was ready is restarting for so long, then it is down."""
+VOICE = "voice gateway"
 FRESH_S = 0.5
 """Pages that ask at the same time share one answer."""
 
@@ -62,6 +63,7 @@ class Ledger:
         for state in states:
             if state.state in ("restarting", "down") and state.name not in ("retriever", "ingestor"):
                 notices.append(f"The {state.name} is {_said(state.state)}.")
+        states = [*states, ServiceState(name="web", state="ready")]
         return joined(self._files, self._manifest, self.parts, tuple(notices), tuple(states), self.trace_url)
 
     async def _latest_files(self) -> str | None:
@@ -115,6 +117,7 @@ def joined(
         embeddings=parts.embeddings,
         answers=parts.answers,
         voice=parts.voice,
+        voice_ready=all(state.state == "ready" for state in services if state.name == VOICE),
         leaves=parts.leaves,
         state=manifest.state if manifest else "building",
         version=manifest.version if manifest else 0,
