@@ -45,6 +45,9 @@ export async function answerTo(url, offer, credential, signal) {
     headers: { "content-type": "application/sdp", authorization: `Bearer ${credential}` },
     body: offer,
     signal,
+  }).catch((error) => {
+    if (signal.aborted) throw error;
+    throw new Error(`Nobody answers at ${new URL(url, location.href).host}.`);
   });
   if (response.ok) return response.text();
   if (NO_WEBRTC.has(response.status)) throw new NotReached("There is no WebRTC here.");

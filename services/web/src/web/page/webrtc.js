@@ -67,6 +67,7 @@ export class WebRtc {
    * @returns {Promise<WebRtc>}
    */
   static async open(opening) {
+    if (!("RTCPeerConnection" in globalThis)) throw new NotReached("This browser has no WebRTC.");
     const transport = new WebRtc(opening);
     try {
       await transport.#connect();
