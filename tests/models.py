@@ -19,7 +19,9 @@ from recordings import RATE, STEP, Samples, Sound, load, of_pcm, resampled
 VOICES = Path(__file__).parents[1] / "services/voice-gateway/tests/mouth"
 EARS_RATE = 16_000
 LONGEST_S = 15.0
-GAP_S = 0.3
+GAP_S = 0.5
+AROUND = RATE // 4
+"""Samples kept before and behind what is loud: an "f" at an end is not."""
 
 
 def stretches(sound: Sound) -> Iterator[Sound]:
@@ -30,7 +32,8 @@ def stretches(sound: Sound) -> Iterator[Sound]:
         follower = loud[place + 1] if place + 1 < loud.size else None
         ends = follower is None or (follower - step) * STEP > GAP_S * RATE
         if ends or (step - first) * STEP > LONGEST_S * RATE:
-            yield Sound(sound.samples[max(int(first) * STEP - STEP * 5, 0) : (int(step) + 6) * STEP])
+            start, end = max(int(first) * STEP - AROUND, 0), int(step) * STEP + AROUND
+            yield Sound(sound.samples[start:end])
             first = follower if follower is not None else step
 
 
