@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { OPEN, doingLine, goneLine, liveLine, orbState } from "../../src/web/page/call-words.js";
+import { OPEN, captionOf, doingLine, goneLine, liveLine, orbState } from "../../src/web/page/call-words.js";
 import { changed, choices, plainName } from "../../src/web/page/devices.js";
 import { Silence } from "../../src/web/page/silence.js";
 import { timelineOf } from "../../src/web/page/timeline.js";
@@ -43,6 +43,15 @@ test("the live line holds what is heard, then what was said, then what is spoken
   assert.equal(liveLine(on({ kind: "listening" }), "What is it?"), null);
 });
 
+test("a long phrase is shown in parts that follow what is said", () => {
+  const text = "Wait until the gauge above the valve has stood at 2.4 bar or more for a full minute.";
+  assert.equal(captionOf(text, 0.5, 150), text);
+  const parts = [0, 0.3, 0.6, 0.99].map((share) => captionOf(text, share, 45));
+  assert.deepEqual([...new Set(parts)].join(" "), text);
+  assert.ok(parts.every((part) => part.length < 55));
+  assert.equal(captionOf("", 1, 45), "");
+});
+
 const device = (deviceId, label = "", kind = "audioinput") => ({ deviceId, label, kind });
 
 test("a person chooses from devices, not from the system's names for them", () => {
@@ -81,7 +90,7 @@ test("the timeline of a spoken question runs from the end of speech to the first
   const moments = { speech_stopped: 1000, transcript: 1200, question: 1210, found: 1300, first_delta: 1310, first_phrase: 1400, first_audio: 1600 };
   const timeline = timelineOf(moments);
   assert.equal(timeline.total, 600);
-  assert.deepEqual(timeline.steps[0], { name: "Understanding you", from: 0, ms: 200 });
+  assert.deepEqual(timeline.steps[0], { name: "Understanding", from: 0, ms: 200 });
   assert.equal(timeline.steps.reduce((sum, { ms }) => sum + ms, 0), 600);
   assert.equal(timelineOf({ speech_stopped: 1000 }), null);
 });

@@ -20,6 +20,7 @@ import { presence } from "./words.js";
  * @property {{ words: string, remedy: string | null } | null} note
  */
 
+const NARROW = matchMedia("(max-width: 40rem)");
 const STILL = matchMedia("(prefers-reduced-motion: reduce)");
 
 export class CallPanel {
@@ -43,7 +44,7 @@ export class CallPanel {
     words.setAttribute("aria-live", speaks && connection.kind === "on" ? "off" : "polite");
     const doing = connection.kind === "on" && connection.doing.kind !== "silent" ? connection.doing : null;
     fill(words, doing !== null && !lost ? doingLine(doing, stage, talk, aside) : presence(stage, connection, lost));
-    this.#live(speaks, liveLine(connection, said));
+    this.#live(speaks, liveLine(connection, said, NARROW.matches ? 64 : 150));
     byId("call-note").hidden = note === null;
     fill(byId("call-note-words"), note?.words ?? "");
     byId("call-remedy").hidden = !note?.remedy;

@@ -67,23 +67,54 @@ export function orbState(connection, stage) {
 }
 
 /**
+ * The part of a text that is being said, in pieces that fit the line.
+ * @param {string} text
+ * @param {number} share of it that was said, from 0 to 1
+ * @param {number} most characters
+ * @returns {string}
+ */
+export function captionOf(text, share, most) {
+  const words = text.split(/\s+/);
+  const size = text.length / Math.ceil(text.length / most);
+  /** @type {string[]} */
+  const parts = [];
+  for (const word of words) {
+    const last = parts.at(-1);
+    if (last === undefined || last.length + word.length / 2 > size) parts.push(word);
+    else parts[parts.length - 1] = `${last} ${word}`;
+  }
+  let reached = share * text.length;
+  for (const part of parts) {
+    if (reached <= part.length) return part;
+    reached -= part.length + 1;
+  }
+  return parts.at(-1) ?? "";
+}
+
+/**
  * The line under it: what is being heard, or said.
  * @param {Connection} connection
  * @param {string} said what the last utterance said, as long as nothing newer is known
+ * @param {number} most characters of it that fit
  * @returns {{ who: "You" | "Talkdown", words: string } | null}
  */
-export function liveLine(connection, said) {
+export function liveLine(connection, said, most = Infinity) {
   const doing = connection.kind === "on" ? connection.doing : null;
   switch (doing?.kind) {
     case "hearing":
       return { who: "You", words: doing.words || "…" };
     case "speaking":
-      return { who: "Talkdown", words: doing.text };
+      return { who: "Talkdown", words: captionOf(doing.text, shareOf(doing), most) };
     case "thinking":
       return said === "" ? null : { who: "You", words: said };
     default:
       return null;
   }
+}
+
+/** @param {Extract<Doing, { kind: "speaking" }>} doing */
+function shareOf({ span: [start, end], heard }) {
+  return end > start ? Math.min(1, Math.max(0, (heard - start) / (end - start))) : 0;
 }
 
 /**

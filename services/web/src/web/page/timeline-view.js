@@ -16,7 +16,10 @@ export function timelineView(moments) {
   const { steps, total, spoken } = timeline;
   return h(
     "details",
-    { class: "passages timeline" },
+    {
+      class: "passages timeline",
+      ontoggle: ({ currentTarget }) => currentTarget.open && currentTarget.scrollIntoView({ block: "nearest" }),
+    },
     h("summary", {}, `First sound ${lasting(total)} after you ${spoken ? "stopped speaking" : "asked"}`),
     h(
       "ol",

@@ -8,13 +8,16 @@
 
 /** @type {[ends: keyof Moments, name: string][]} */
 const STEPS = [
-  ["transcript", "Understanding you"],
+  ["transcript", "Understanding"],
   ["question", "Asking"],
   ["found", "Searching"],
   ["first_delta", "First words"],
   ["first_phrase", "First phrase"],
   ["first_audio", "First sound"],
 ];
+
+/** What only a spoken question goes through. */
+const BEFORE = new Set(["transcript", "question"]);
 
 /**
  * The steps that are known, each from where the one before ended. What was prepared before its turn takes no time.
@@ -30,7 +33,7 @@ export function timelineOf(moments) {
   let reached = start;
   for (const [moment, name] of STEPS) {
     const at = moments[moment];
-    if (at === undefined || at < start || at > end || (moment === "question" && moments.speech_stopped === undefined)) continue;
+    if (at === undefined || at < start || at > end || (BEFORE.has(moment) && moments.speech_stopped === undefined)) continue;
     steps.push({ name, from: reached - start, ms: Math.max(0, at - reached) });
     reached = Math.max(reached, at);
   }

@@ -86,6 +86,7 @@ export class VoiceSettings {
       /** @type {HTMLInputElement} */ (radio).checked = radio.getAttribute("value") === this.needs.talk().mode;
     }
     fill(byId("meter-words"));
+    this.#loudest = 0;
     byId("voice-settings-title").focus({ preventScroll: true });
     void this.look();
     this.#draw();
