@@ -2,6 +2,7 @@
 
 /** Quieter than this is silence; from here to 0 dB is the whole of the scale. */
 const FLOOR_DB = -55;
+const LEAST = 0.001;
 
 export class Meter {
   #samples = new Float32Array(512);
@@ -31,12 +32,14 @@ export class Meter {
 }
 
 /**
+ * Nothing at all is 0; the noise of a quiet room is more than that, though next to nothing.
  * @param {Float32Array} samples
  * @returns {number}
  */
 export function loudness(samples) {
   let power = 0;
   for (const sample of samples) power += sample * sample;
-  const db = 10 * Math.log10(power / Math.max(1, samples.length) + 1e-10);
-  return Math.max(0, Math.min(1, 1 - db / FLOOR_DB));
+  if (power === 0) return 0;
+  const db = 10 * Math.log10(power / samples.length);
+  return Math.max(LEAST, Math.min(1, 1 - db / FLOOR_DB));
 }
