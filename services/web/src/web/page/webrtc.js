@@ -10,6 +10,8 @@ import { Meter } from "./meter.js";
 /** How long our own addresses are gathered for, and how long the far side may take to be reached, in milliseconds. */
 const GATHERING = 1000;
 const REACHED_WITHIN = 4000;
+/** How long a session that was reached may take to say that it is there. */
+const OPENING = 10_000;
 /** How long a connection may be disturbed before it counts as lost. */
 const DISTURBED = 3000;
 
@@ -98,11 +100,15 @@ export class WebRtc {
       const watching = new AbortController();
       const settle = (/** @type {Error | null} */ error) => {
         clearTimeout(late);
+        clearTimeout(silent);
         watching.abort();
         if (error === null) resolve();
         else reject(error);
       };
-      const late = setTimeout(() => settle(new NotReached("The sound could not be reached in time.")), REACHED_WITHIN);
+      const late = setTimeout(() => {
+        if (this.#connection.connectionState !== "connected") settle(new NotReached("The sound was not reached in time."));
+      }, REACHED_WITHIN);
+      const silent = setTimeout(() => settle(new Error("It took too long.")), OPENING);
       const on = { signal: watching.signal };
       signal.addEventListener("abort", () => settle(new Error("stopped")), on);
       this.#channel.addEventListener("close", () => settle(new NotReached("The connection was closed at once.")), on);
