@@ -106,8 +106,9 @@ class Client:
     ) -> None:
         self.agent = agent or HandAgent()
         self.settings = Settings(**changed)
-        around = Around(self.settings, self.agent, Calls(), senses)
-        grant = Grant("sess_0123456789", uuid4(), around.means.first())
+        self.calls = Calls()
+        around = Around(self.settings, self.agent, self.calls, senses)
+        self.grant = grant = Grant("sess_0123456789", uuid4(), around.means.first())
         self.session = Session(grant, around, sound_in_events=sound_in_events)
         self._heard = self.session.outbox.__aiter__()
 
@@ -165,6 +166,10 @@ class Caller(Client):
         self.mouth = ScriptedMouth() if mouth is None else mouth
         self.ears = ScriptedEars(script or ("What is the code?",)) if ears is None else ears
         super().__init__(agent, Senses(self.ears, self.mouth), **changed)
+
+    def remember(self) -> None:
+        """Be a call that the gateway opened, so that its traces are kept."""
+        self.calls.open(self.grant.call_id, self.grant.chat_id, None)
 
     async def turns(self, **turn_detection: object) -> None:
         """Set how turns are found; nothing: by hand."""

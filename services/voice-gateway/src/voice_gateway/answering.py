@@ -47,11 +47,12 @@ class Answering(Responding):
         voice: Voice | None = None,
         session: str | None = None,
         parent: str | None = None,
-        asked: Callable[[UUID, str], None] = lambda _turn, _traceparent: None,
+        asked: Callable[[UUID, str | None], None] = lambda _turn, _traceparent: None,
+        moment: Callable[[str], None] = lambda _name: None,
     ) -> None:
         super().__init__(response, parent=parent, links=[session] if session else [])
         self._agent, self._chat_id, self._question = agent, chat_id, question
-        self._limit_s, self._asked = limit_s, asked
+        self._limit_s, self._asked, self._moment = limit_s, asked, moment
         self._voice = voice if response.manner else None
         self._asking: asyncio.Task[TurnAccepted] | None = None
         self._said: Said | None = None
@@ -77,11 +78,11 @@ class Answering(Responding):
 
     async def _ask(self, current: Span) -> TurnAccepted:
         question = await self._question()
+        self._moment("question")
         self._asking = self._agent.ask(self._chat_id, question)
         turn = await asyncio.shield(self._asking)
         current.set_attribute(conventions.TURN_ID, str(turn.turn_id))
-        if traceparent := telemetry.inject():
-            self._asked(turn.turn_id, traceparent)
+        self._asked(turn.turn_id, telemetry.inject())
         self.response.begin(turn)
         return turn
 
@@ -106,7 +107,6 @@ class Answering(Responding):
         try:
             end = await phrases.get()
             if isinstance(end, Passage):
-                current.add_event("first phrase")
                 assert self.response.manner is not None
                 async with voice.lent(self.response, self.response.manner, turn.turn_id) as speaker:
                     self._said = speaker.said
@@ -129,11 +129,18 @@ class Answering(Responding):
         try:
             async with asyncio.timeout(self._limit_s):
                 async with contextlib.aclosing(self._agent.follow(turn.turn_id)) as frames:
-                    async for told in spoken(frames):
+                    async for told in spoken(self._noted(frames)):
+                        self._moment("first_phrase")
                         phrases.put_nowait(told)
             phrases.put_nowait(AnswerFailed())
         except Exception as error:
             phrases.put_nowait(error)
+
+    async def _noted(self, frames: AsyncGenerator[AnyFrame]) -> AsyncGenerator[AnyFrame]:
+        async for frame in frames:
+            if isinstance(frame, Delta):
+                self._moment("first_delta")
+            yield frame
 
     def _broken(self, current: Span, error: Error) -> None:
         if error.code in CANCELLED:

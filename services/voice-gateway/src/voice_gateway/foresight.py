@@ -13,10 +13,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from functools import partial
 from uuid import UUID
 
+from contracts.frames import Accepted, AnyFrame
 from voice_gateway.agent import Agent
 from voice_gateway.answering import spoken
 from voice_gateway.errors import AnswerFailed
@@ -31,10 +32,20 @@ FOLLOWED_S = 60.0
 
 
 class Foresight:
-    """The guesses of one session; ``manner`` gives how it speaks at the moment."""
+    """The guesses of one session; ``manner`` gives how it speaks at the moment.
 
-    def __init__(self, agent: Agent, mouth: Mouth, chat_id: UUID, manner: Callable[[], Manner]) -> None:
+    ``accepted`` is told of each turn that is followed."""
+
+    def __init__(
+        self,
+        agent: Agent,
+        mouth: Mouth,
+        chat_id: UUID,
+        manner: Callable[[], Manner],
+        accepted: Callable[[Accepted], None],
+    ) -> None:
         self._agent, self._mouth, self._chat_id, self._manner = agent, mouth, chat_id, manner
+        self._accepted = accepted
         self._guessing: asyncio.Task[None] | None = None
         self._following: asyncio.Task[None] | None = None
         self._turn: UUID | None = None
@@ -91,10 +102,16 @@ class Foresight:
 
     async def _follow(self, turn_id: UUID) -> None:
         async with contextlib.aclosing(self._agent.follow(turn_id)) as frames:
-            async for told in spoken(frames):
+            async for told in spoken(self._noted(frames)):
                 if isinstance(told, Passage):
                     self._phrases.append(told.text)
                     self._prepare()
+
+    async def _noted(self, frames: AsyncGenerator[AnyFrame]) -> AsyncGenerator[AnyFrame]:
+        async for frame in frames:
+            if isinstance(frame, Accepted):
+                self._accepted(frame)
+            yield frame
 
     def _prepare(self) -> None:
         """Prepare what is behind the phrase that is read, once it is known; what was read before is done with."""

@@ -70,8 +70,8 @@ class Turns(Protocol):
         """It was no utterance."""
         ...
 
-    async def confirmed(self, item: Item) -> None:
-        """It was an utterance, and is this item."""
+    async def confirmed(self, item: Item, silent_ms: float) -> None:
+        """It was an utterance, is this item, and ended so long ago."""
         ...
 
 
@@ -94,7 +94,7 @@ class Listening:
         self._speech: str | None = None
         """The id of the item that the speech of the moment becomes."""
         self._committed: deque[Item] = deque()
-        self._buffered_ms = 0.0
+        self._buffered_ms = self._heard_ms = 0.0
         self._ahead_s, self._taken_at = 0.0, clock()
         self._transcribing: set[asyncio.Task[None]] = set()
 
@@ -129,6 +129,7 @@ class Listening:
             self.open()
         assert self._listener is not None
         self._buffered_ms += duration_ms(pcm)
+        self._heard_ms += duration_ms(pcm)
         self._listener.hear(pcm)
 
     def playing(self, pcm: bytes) -> None:
@@ -211,7 +212,7 @@ class Listening:
             case Utterance(backchannel=False):
                 item = self._add(self._stopped(heard.end_ms))
                 self._understood(item, heard)
-                await self._turns.confirmed(item)
+                await self._turns.confirmed(item, max(0.0, self._heard_ms - heard.end_ms))
             case Failed() if self._committed:
                 self._not_understood(self._committed.popleft())
             case Failed():

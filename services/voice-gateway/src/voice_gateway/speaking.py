@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from uuid import UUID
@@ -33,6 +33,7 @@ class Speaker:
     said: Said
     _mouth: Mouth
     _manner: Manner
+    _moment: Callable[[str], None]
 
     async def say(self, passage: Passage) -> None:
         """Speak the phrase; back as soon as all its sound waits to be played."""
@@ -40,6 +41,7 @@ class Speaker:
         self.said.add(gap + passage.text, passage)
         async with contextlib.aclosing(self._mouth.speak(passage.text, self._manner)) as spoken:
             while (piece := await _next(spoken)) is not None:
+                self._moment("first_sound_made")
                 self.response.say(gap + piece.text)
                 self.said.speech.add(piece.pcm, len(gap) + len(piece.text))
                 gap = ""
@@ -49,11 +51,12 @@ class Speaker:
 class Voice:
     """Lends itself to one response at a time, in the order in which they ask.
 
-    ``paced``: the client gets the sound in events, so that a response is not over before its last frame is sent.
+    ``moment`` is told of what happens. ``paced``: the client gets the sound in events, so that a response is not over
+    before its last frame is sent.
     """
 
-    def __init__(self, mouth: Mouth, playout: Playout, *, paced: bool) -> None:
-        self._mouth, self._playout, self._paced = mouth, playout, paced
+    def __init__(self, mouth: Mouth, playout: Playout, moment: Callable[[str], None], *, paced: bool) -> None:
+        self._mouth, self._playout, self._moment, self._paced = mouth, playout, moment, paced
         self._free = asyncio.Lock()
 
     @asynccontextmanager
@@ -64,7 +67,7 @@ class Voice:
             speech = self._playout.open(response.id, item.id)
             item.said = Said(speech, turn_id)
             try:
-                yield Speaker(response, item.said, self._mouth, manner)
+                yield Speaker(response, item.said, self._mouth, manner, self._moment)
             except asyncio.CancelledError:
                 # Events of a response end with it; on a track what waits is played until the buffer is cleared.
                 if self._paced:
