@@ -134,10 +134,12 @@ def test_nothing_jumps_in_a_call(opens: Opens) -> None:
 def test_escape_silences_the_voice_and_leaves_the_text(opens: Opens) -> None:
     voice = voiced(opens).start()
     turn = voice.ask()
+    turn.locator(".cite").first.click()
     voice.does("call.says(0)")
     voice.told()
     voice.page.keyboard.press("Escape")
     assert voice.told() == ["hush"]
+    expect(voice.page.locator("#source")).to_be_visible()
     expect(turn.locator(".answer")).to_contain_text("ORCHID-47")
     voice.does("call.on({ kind: 'listening' })")
     turn.get_by_role("button", name="Say it again").click()

@@ -121,7 +121,7 @@ def test_a_microphone_that_gives_no_sound_at_all_is_doubted(opens: Opens) -> Non
     # Time goes as fast as the page looks at it.
     faster = "const now = performance.now.bind(performance); performance.now = () => now() * 40;"
     voice = voiced(opens, script=faster).start()
-    expect(voice.note).to_contain_text("No sound arrives from the microphone.")
+    expect(voice.note).to_contain_text("Nothing is heard from the microphone.")
     voice.does("call.level = { agent: 0, microphone: 0.3 }")
     expect(voice.note).to_be_hidden()
 

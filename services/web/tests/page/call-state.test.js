@@ -74,16 +74,16 @@ test("a headset that is pulled out is gone only where it was in use", () => {
 test("a microphone that never gave a sound is doubted soon, and one that was heard late", () => {
   const silence = new Silence();
   assert.equal(silence.hear(0, true, 0), false);
-  assert.equal(silence.hear(0, true, 7999), false);
-  assert.equal(silence.hear(0, true, 8000), true);
-  assert.equal(silence.hear(0.02, true, 8001), false);
-  assert.equal(silence.hear(0, true, 9000), false);
+  assert.equal(silence.hear(0, true, 9999), false);
+  assert.equal(silence.hear(0, true, 10_000), true);
+  assert.equal(silence.hear(0.02, true, 10_001), false);
+  assert.equal(silence.hear(0, true, 11_000), false);
   assert.equal(silence.hear(0, true, 30_000), false);
-  assert.equal(silence.hear(0, true, 69_000), true);
-  assert.equal(silence.hear(0, false, 69_500), false, "who is muted hears no complaint");
+  assert.equal(silence.hear(0, true, 71_000), true);
+  assert.equal(silence.hear(0, false, 71_500), false, "who is muted hears no complaint");
   silence.begin();
-  silence.hear(0, true, 70_000);
-  assert.equal(silence.hear(0, true, 78_000), true);
+  silence.hear(0, true, 72_000);
+  assert.equal(silence.hear(0, true, 82_000), true);
 });
 
 test("the timeline of a spoken question runs from the end of speech to the first sound", () => {

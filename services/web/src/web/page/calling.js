@@ -246,7 +246,8 @@ export class Calling {
    */
   #listen(levels, now) {
     const { mode, muted, held } = this.controls.talk;
-    const open = mode === "hold" ? held : !muted;
+    // While an answer is on its way or said, nobody is expected to speak.
+    const open = (mode === "hold" ? held : !muted) && (held || this.doing?.kind === "listening");
     if (this.#silence.hear(levels.microphone, open, now)) this.#doubt(problem("silent"));
     else if (this.#trouble?.code === "silent" && (levels.microphone > 0 || !open)) this.#doubt(null);
   }

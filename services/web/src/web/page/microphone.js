@@ -36,8 +36,8 @@ const WORDS = {
     "Switch it on there: a key of the keyboard, a button of the headset, or the system's sound settings.",
   ],
   silent: [
-    "No sound arrives from the microphone.",
-    "See whether it is muted, or choose another one.",
+    "Nothing is heard from the microphone.",
+    "If you did speak, see whether it is muted, or choose another one.",
   ],
   blocked: ["The browser keeps the voice silent until you allow it.", "Press the button to hear it."],
   unknown: ["The microphone could not be opened.", "Press Start again; if it keeps failing, restart the browser."],

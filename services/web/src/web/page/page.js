@@ -123,7 +123,7 @@ byId("fresh").addEventListener("click", () => {
 });
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") {
-    if (!rail.back() && !calling.back()) conversation.stopAnswer();
+    if (!calling.back() && !rail.back()) conversation.stopAnswer();
   } else if (event.key === "/" && event.target instanceof Element && !event.target.closest(WRITES)) {
     event.preventDefault();
     question.focus();

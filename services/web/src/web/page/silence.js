@@ -4,7 +4,7 @@
 /** A level below this is none. */
 const NONE = 0.0005;
 /** Milliseconds without any sound at all from a microphone that never gave any. */
-const FRESH = 8000;
+const FRESH = 10_000;
 /** The same for one that was heard before. */
 const USED = 60_000;
 
