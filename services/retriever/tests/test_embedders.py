@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +113,26 @@ async def test_the_nearest_word_of_a_sentence_is_near_when_it_means_the_same(loc
     assert nearest is not None
     assert all(here > there for here, there in zip(*nearest, strict=True))
     assert await local.nearest_words(query, [(0, 5)], []) == []
+
+
+async def test_what_was_looked_at_lately_is_not_passed_through_the_model_again(
+    local: LocalEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passed: list[str] = []
+    through = local._pass  # pyright: ignore[reportPrivateUsage] - what it spares is seen nowhere else
+
+    def counted(texts: Sequence[str]) -> Any:
+        passed.extend(texts)
+        return through(texts)
+
+    query, sentences = "Where is the heron?", ["The heron stands in the reeds.", "Otters eat fish.", "Otters eat fish."]
+    monkeypatch.setattr(local, "_pass", counted)
+    vector = await local.embed([query])
+    first = await local.nearest_words(query, [(13, 18)], sentences)
+    assert passed == [query, *sentences[:2]]
+    assert await local.nearest_words(query, [(13, 18)], sentences) == first
+    assert (await local.embed([query]) == vector).all()
+    assert len(passed) == 3
 
 
 def test_a_model_file_that_is_another_one_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

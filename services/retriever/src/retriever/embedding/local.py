@@ -11,6 +11,7 @@ Large batches and the memory arena made the same model hold 937 MB instead of 25
 from __future__ import annotations
 
 import asyncio
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -28,6 +29,10 @@ from retriever.embedding.runtime import onnxruntime
 from retriever.errors import EmbeddingUnavailable
 
 _BATCH: Final = 4
+KEPT: Final = 256
+"""Texts whose token vectors are kept: a question's own, and sentences that were looked at closely; about 45 kB each."""
+LONGEST_KEPT: Final = 64
+"""In tokens; few sentences are longer."""
 LONGEST: Final = 256
 """Tokens; the model was trained on no longer texts, and what comes after is not in the vector."""
 
@@ -54,6 +59,7 @@ class LocalEmbedder:
         outputs = cast("list[Any]", self._session.get_outputs())
         self.dimensions = int(outputs[0].shape[-1])
         self.fingerprint = f"local/{files.name}/{self.dimensions}"
+        self._kept: OrderedDict[str, tuple[Vectors, Encoding]] = OrderedDict()
         self._questions = ThreadPoolExecutor(1, "embed-questions")
         self._documents = ThreadPoolExecutor(1, "embed-documents")
 
@@ -80,8 +86,10 @@ class LocalEmbedder:
         """Give one vector a text, in order; a question's way, kept clear of the documents'."""
         passed: list[list[tuple[Vectors, Encoding]]] = []
         for batch in in_batches(texts):
-            executor = self._questions if len(texts) <= _BATCH else self._documents
-            passed.append(await self._run(executor, partial(self._pass, batch)))
+            if len(texts) <= _BATCH:
+                passed.append(await self._run(self._questions, partial(self._keep, batch)))
+            else:
+                passed.append(await self._run(self._documents, partial(self._pass, batch)))
         means = [tokens.mean(axis=0) for batch in passed for tokens, _ in batch]
         if not means:
             return np.empty((0, self.dimensions), np.float32)
@@ -106,7 +114,7 @@ class LocalEmbedder:
         """Give, for each sentence, the cosine of its nearest token to each of the query's words, 0 for one cut off."""
         if not sentences:
             return []
-        (asked, asked_encoding), *told = await self._run(self._questions, partial(self._pass, [query, *sentences]))
+        (asked, asked_encoding), *told = await self._run(self._questions, partial(self._keep, [query, *sentences]))
         query_tokens = _unit(asked)
         of_words = [_inside(asked_encoding, first, end) for first, end in words]
         nearest: list[list[float]] = []
@@ -122,6 +130,20 @@ class LocalEmbedder:
         except RuntimeError as error:
             # A closed executor, or the library's own failure.
             raise EmbeddingUnavailable(f"The local model does not answer ({type(error).__name__}).") from None
+
+    def _keep(self, texts: Sequence[str]) -> list[tuple[Vectors, Encoding]]:
+        """As ``_pass``, in the questions' thread, but for what was passed lately: vectors hang on their text alone."""
+        missing = [text for text in dict.fromkeys(texts) if text not in self._kept]
+        found = dict(zip(missing, self._pass(missing), strict=True)) if missing else {}
+        for text in texts:
+            if text in self._kept:
+                found[text] = self._kept[text]
+                self._kept.move_to_end(text)
+            elif len(found[text][1].ids) <= LONGEST_KEPT:
+                self._kept[text] = found[text]
+        while len(self._kept) > KEPT:
+            self._kept.popitem(last=False)
+        return [found[text] for text in texts]
 
     def _pass(self, texts: Sequence[str]) -> list[tuple[Vectors, Encoding]]:
         """Run the model over texts; the vectors of each one's tokens, in order."""
