@@ -76,7 +76,7 @@ class LocalMouth:
         self._voices = voices
         self._at_once = at_once
         self._kept_s = kept_s
-        self._speaking = 0
+        self._spoken: set[_Making] = set()
         self._prepared: dict[tuple[str, Manner], _Making] = {}
 
     @property
@@ -91,8 +91,8 @@ class LocalMouth:
 
     @property
     def saturated(self) -> bool:
-        """Whether as many texts are in work as can be without a gap."""
-        return self._speaking >= self._at_once
+        """Whether as many texts are in work as can be without a gap; one that is made and only plays is none of them."""
+        return sum(not making.made for making in self._spoken) >= self._at_once
 
     async def wait_ready(self) -> None:
         """Wait until the model is loaded and warm."""
@@ -105,7 +105,7 @@ class LocalMouth:
         again = making is None or making.failed
         if making is None or making.failed:
             making = self._make(text, manner, due=0.0, hurried=True)
-        self._speaking += 1
+        self._spoken.add(making)
         spoke = False
         try:
             try:
@@ -117,7 +117,9 @@ class LocalMouth:
                 if spoke or not again:
                     raise
                 # The process may have died of something else, and it is back in a moment.
+                self._spoken.discard(making)
                 making = self._make(text, manner, due=0.0, hurried=True)
+                self._spoken.add(making)
                 async with aclosing(making.taken()) as pieces:
                     async for piece in pieces:
                         yield piece
@@ -125,7 +127,7 @@ class LocalMouth:
             log.warning("a text of %d characters could not be spoken: %s", len(text), error)
             raise MouthFailed from error
         finally:
-            self._speaking -= 1
+            self._spoken.discard(making)
             making.close()
 
     def prepare(self, text: str, manner: Manner) -> None:
@@ -137,7 +139,7 @@ class LocalMouth:
             self._forget(next(iter(self._prepared)))
         with contextlib.suppress(MouthBusy, ModelDied):
             # While something is spoken there is time for long pieces, which sound better.
-            self._prepared[key] = self._make(text, key[1], due=GUESS, hurried=not self._speaking)
+            self._prepared[key] = self._make(text, key[1], due=GUESS, hurried=not self._spoken)
             asyncio.get_running_loop().call_later(self._kept_s, self._forget, key, self._prepared[key])
 
     def close(self) -> None:
@@ -177,6 +179,11 @@ class _Making:
     def failed(self) -> bool:
         """Whether it ended before it was whole."""
         return self._failure is not None
+
+    @property
+    def made(self) -> bool:
+        """Whether there is nothing more to make of it."""
+        return self._task.done()
 
     async def taken(self) -> AsyncGenerator[Spoken]:
         """The pieces, now wanted in earnest; what was too long to speak comes last, without sound."""
