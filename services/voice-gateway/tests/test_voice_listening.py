@@ -34,8 +34,8 @@ async def test_an_utterance_is_committed_and_its_transcript_is_what_was_heard() 
     assert len({event["item_id"] for event in events if "item_id" in event}) == 1
     assert events[3]["item"]["content"] == [{"type": "input_audio", "transcript": None}]
     assert events[-1]["transcript"] == "What is the code?"
-    assert events[-1]["usage"] == {"type": "duration", "seconds": 0.8}
-    assert events[1]["audio_end_ms"] == 800
+    assert events[-1]["usage"] == {"type": "duration", "seconds": 0.3}
+    assert events[1]["audio_end_ms"] == 300
     assert caller.agent.asked == []
     await caller.say("conversation.item.retrieve", item_id=events[0]["item_id"])
     assert (await caller.hear())["item"]["content"][0]["transcript"] == "What is the code?"

@@ -62,7 +62,7 @@ async def test_a_question_that_is_answered_here_has_its_moments_in_the_trace_of_
     assert set(names[4:]) == {"first_phrase", "first_sound_made", "first_sound_played"}
     assert names[-1] == "first_sound_played"
     at = {event.name: event.timestamp for event in timeline.events}
-    assert at["transcribed"] - at["speech_ended"] >= 99 * 1_000_000
+    assert at["transcribed"] - at["speech_ended"] >= 599 * 1_000_000
 
 
 @pytest.mark.behaviour("E2")

@@ -42,7 +42,7 @@ async def test_speech_is_found_by_its_loudness_and_ends_after_the_pause() -> Non
         PerhapsOver("What is the code?"),
         Words("What"),
         PerhapsOver("What is the code?"),
-        Utterance("What is the code?", 700, 2500),
+        Utterance("What is the code?", 700, 2100),
     ]
 
 
@@ -60,10 +60,10 @@ async def test_by_hand_nothing_is_an_utterance_until_it_is_committed() -> None:
     listener = ScriptedEars(["One.", "Two."]).listen(None)
     listener.hear(tone(200) + SILENCE * 1000)
     listener.commit()
-    assert await heard(listener) == [Utterance("One.", 0, 1200)]
+    assert await heard(listener) == [Utterance("One.", 0, 200)]
     listener.hear(SILENCE * 1000)
     listener.commit()
-    assert await heard(listener) == [Dismissed(2200, "noise")]
+    assert await heard(listener) == [Dismissed(1200, "noise")]
 
 
 async def test_there_are_so_many_places() -> None:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
+from base64 import b64encode
+from itertools import pairwise
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from voice_session_fakes import WHOLE, Client, HandAgent
+from voice_session_fakes import WHOLE, Caller, Client, HandAgent
 from voice_wire import check
 
 from contracts.frames import AnyFrame, Delta, Done, Error
 from voice_gateway.errors import AnswerFailed
+from voice_gateway.scripted import UNINTELLIGIBLE, ScriptedEars, tone
 
 KINDS = (
     "session.update",
@@ -97,6 +100,77 @@ def test_no_event_of_a_client_ends_its_session(
     messages: list[str | bytes], frames: tuple[AnyFrame, ...], fails: bool
 ) -> None:
     asyncio.run(_survives(messages, frames, fails))
+
+
+SOUND = b64encode(tone(200) + bytes(48 * 600)).decode()
+sound: st.SearchStrategy[str] = st.sampled_from(
+    [
+        {"type": "input_audio_buffer.append", "audio": SOUND},
+        {"type": "input_audio_buffer.append", "audio": "AAA="},
+        {"type": "input_audio_buffer.append", "audio": "?"},
+        {"type": "input_audio_buffer.commit"},
+        {"type": "input_audio_buffer.clear"},
+        {"type": "output_audio_buffer.clear"},
+        {"type": "session.update", "session": {"audio": {"input": {"turn_detection": None}}}},
+        {"type": "session.update", "session": {"audio": {"input": {"turn_detection": {"type": "server_vad"}}}}},
+        {"type": "session.update", "session": {"output_modalities": ["text"]}},
+        {
+            "type": "conversation.item.create",
+            "item": {"type": "message", "role": "user", "content": [{"type": "input_audio", "audio": SOUND}]},
+        },
+        {
+            "type": "response.create",
+            "response": {
+                "conversation": "none",
+                "output_modalities": ["audio"],
+                "input": [{"type": "message", "content": [{"type": "input_text", "text": "One two three four."}]}],
+                "metadata": {"turn_id": "7e2b6f0e-8b5a-4a52-9d43-0d8d3b1f6c11"},
+            },
+        },
+    ]
+).map(json.dumps)
+spoken: st.SearchStrategy[list[str | bytes | int]] = st.lists(
+    sound | question | plain | likely | st.integers(1, 60), max_size=14
+)
+SCRIPT = ("What is the code?", "", "mhm", UNINTELLIGIBLE, "And the valve?")
+
+
+@pytest.mark.behaviour("V6", "V7")
+@settings(max_examples=100, deadline=None)
+@given(messages=spoken, frames=endings, fails=st.booleans(), in_events=st.booleans())
+def test_nothing_that_is_said_aloud_ends_a_session_and_its_end_leaves_nothing(
+    messages: list[str | bytes | int], frames: tuple[AnyFrame, ...], fails: bool, in_events: bool
+) -> None:
+    asyncio.run(_survives_aloud(messages, frames, fails, in_events))
+
+
+async def _survives_aloud(
+    messages: list[str | bytes | int], frames: tuple[AnyFrame, ...], fails: bool, in_events: bool
+) -> None:
+    before = asyncio.all_tasks()
+    agent = HandAgent(frames, failure=AnswerFailed("No.") if fails else None)
+    caller = Caller(*SCRIPT, agent=agent, max_items=4, sound_in_events=in_events)
+    told: list[dict[str, Any]] = []
+    for message in messages:
+        if isinstance(message, int):
+            caller.play(20 * message)
+        else:
+            await caller.session.receive(message)
+        told += await caller.hear_all()
+    await caller.session.leave()
+    told += await caller.hear_all()
+    assert not [event for event in told if event["type"] == "error" and event["error"]["type"] == "server_error"]
+    begun = [event["response"]["id"] for event in told if event["type"] == "response.created"]
+    ended = [event["response"]["id"] for event in told if event["type"] == "response.done"]
+    assert len(set(ended)) == len(ended)
+    assert set(ended) <= set(begun)
+    playing = [event for event in told if event["type"].startswith("output_audio_buffer")]
+    for one, other in pairwise(event for event in playing if not event["type"].endswith("cleared")):
+        assert (one["type"], other["type"]) != ("output_audio_buffer.stopped", "output_audio_buffer.stopped")
+    assert agent.following == 0
+    assert isinstance(caller.ears, ScriptedEars)
+    assert len(caller.ears) == 0
+    assert asyncio.all_tasks() - before - agent.tasks == set()
 
 
 async def _survives(messages: list[str | bytes], frames: tuple[AnyFrame, ...], fails: bool) -> None:

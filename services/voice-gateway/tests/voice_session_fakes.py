@@ -44,7 +44,7 @@ class HandAgent:
     guessed: list[str] = field(default_factory=list[str])
     guess: str | None = None
     following: int = 0
-    _tasks: set[asyncio.Task[Any]] = field(default_factory=set[asyncio.Task[Any]])
+    tasks: set[asyncio.Task[Any]] = field(default_factory=set[asyncio.Task[Any]])
 
     def ask(self, chat_id: UUID, question: str) -> asyncio.Task[TurnAccepted]:
         """Take the question."""
@@ -88,8 +88,8 @@ class HandAgent:
         self.withdrawn.append((await asking).turn_id)
 
     def _keep(self, task: asyncio.Task[Any]) -> asyncio.Task[Any]:
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
         return task
 
 

@@ -127,16 +127,16 @@ class ScriptedListener:
 
     def _end(self) -> None:
         line = self._line if self._sound else NOISE
-        start_ms = self._start_ms or 0
+        start_ms, end_ms = self._start_ms or 0, self._now_ms - self._quiet * FRAME_MS
         if self._sound and len(self._script) > 1:
             self._script.popleft()
         self.clear()
         if not line.strip():
-            self._tell(Dismissed(self._now_ms, "noise"))
+            self._tell(Dismissed(end_ms, "noise"))
         elif line == UNINTELLIGIBLE:
-            self._tell(Failed(self._now_ms))
+            self._tell(Failed(end_ms))
         else:
-            self._tell(Utterance(line, start_ms, self._now_ms, line.strip(" .!").lower() in BACKCHANNELS))
+            self._tell(Utterance(line, start_ms, end_ms, line.strip(" .!").lower() in BACKCHANNELS))
 
     def _tell(self, heard: Heard) -> None:
         self._told.append(heard)
