@@ -42,7 +42,7 @@ browser:
 	@command -v chromium chromium-browser google-chrome >/dev/null || ls -d $${PLAYWRIGHT_BROWSERS_PATH:-$$HOME/.cache/ms-playwright}/chromium* >/dev/null 2>&1 \
 	  || { echo "The page is tested in Chromium, and there is none: apt-get install chromium, or $(BIN)/playwright install chromium"; exit 1; }
 
-test: setup-dev browser ## Run every test; the last lines are the summary
+test: setup-dev browser services/web/node_modules/.ready ## Run every test; the last lines are the summary
 	@page=0; $(NODE) --test services/*/tests/page/*.test.js || page=$$?; \
 	  $(BIN)/python -m pytest -ra --durations=10 $(ONLY) || exit $$?; exit $$page
 
