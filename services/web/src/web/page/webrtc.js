@@ -12,8 +12,8 @@ const GATHERING = 1000;
 const REACHED_WITHIN = 4000;
 /** How long a session that was reached may take to say that it is there. */
 const OPENING = 10_000;
-/** How long a connection may be disturbed before it counts as lost. */
-const DISTURBED = 3000;
+/** How long a connection may stay disturbed, which a browser says after some 5 s without an answer. */
+const DISTURBED = 500;
 
 /** The session was found, but its sound cannot be reached from here: another transport may do. */
 export class NotReached extends Error {}
