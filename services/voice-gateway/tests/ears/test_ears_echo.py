@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import wave
 from functools import cache
 
 import numpy as np
 import pytest
-import soxr
-from numpy.typing import NDArray
+from ears_recordings import RATE as IN
+from ears_recordings import pcm, recorded
 
 from voice_gateway.ears import model_files
 from voice_gateway.ears.features import RATE, Samples
@@ -16,25 +15,11 @@ from voice_gateway.ears.hearing import Hearing, load
 from voice_gateway.ears.windows import Sound
 
 STEP = 480
-IN = 24_000
 
 
 @cache
 def hearing() -> Hearing:
     return load(str(model_files.path_of(model_files.VOICE_ACTIVITY)), 1, 100)
-
-
-@cache
-def recorded(name: str) -> Samples:
-    """A recording of the recogniser's package, at 24 kHz."""
-    with wave.open(str(model_files.inside_package("moonshine_voice", f"assets/{name}"))) as file:
-        rate, channels = file.getframerate(), file.getnchannels()
-        content = np.frombuffer(file.readframes(file.getnframes()), "<i2").astype(np.float32) / 32_768
-    return soxr.resample(content.reshape(-1, channels).mean(axis=1), rate, IN).astype(np.float32)
-
-
-def pcm(samples: NDArray[np.floating]) -> bytes:
-    return (np.clip(samples, -1, 0.9999) * 32_768).astype("<i2").tobytes()
 
 
 def echo_of(played: Samples, delay_s: float, gain: float) -> Samples:

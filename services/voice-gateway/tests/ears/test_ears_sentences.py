@@ -9,7 +9,16 @@ from voice_gateway.ears.sentences import is_backchannel, is_invented, is_nothing
 
 @pytest.mark.behaviour("V10")
 @pytest.mark.parametrize(
-    "text", ["What is the", "Show me the valves and", "What is the code of,", "I was wondering if", "Um."]
+    "text",
+    [
+        "What is the",
+        "Show me the valves and",
+        "What is the code of,",
+        "I was wondering if",
+        "And what is",
+        "It was the best of",
+        "Um.",
+    ],
 )
 def test_a_sentence_that_asks_for_more_is_open(text: str) -> None:
     assert is_open(text)
@@ -18,7 +27,16 @@ def test_a_sentence_that_asks_for_more_is_open(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["What is the recovery code?", "What is this valve used for?", "When does it open?", "How is that?", "Stop."],
+    [
+        "What is the recovery code?",
+        "What is this valve used for?",
+        "What is the red lever for?",
+        "Tell me what the code is.",
+        "Do you know where the keys are?",
+        "When does it open?",
+        "How is that?",
+        "Stop.",
+    ],
 )
 def test_a_finished_question_is_not(text: str) -> None:
     assert not is_open(text)

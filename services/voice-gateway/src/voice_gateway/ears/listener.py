@@ -54,6 +54,8 @@ class LocalListener:
         self._endpointer = Endpointer(tuning or Tuning())
         self._turn: Turn | None = None
         self._work = asyncio.create_task(self._listen(), name="ears")
+        # Not in the task itself: one that is cancelled before its first step never runs.
+        self._work.add_done_callback(self._ended)
 
     def hear(self, pcm: bytes) -> None:
         """See the port."""
@@ -121,17 +123,19 @@ class LocalListener:
         self._more.set()
 
     async def _listen(self) -> None:
-        try:
-            while True:
-                await self._more.wait()
-                self._more.clear()
-                while self._waiting and (callable(self._waiting[-1]) or self._waiting_bytes >= _LEAST_BYTES):
-                    await self._next()
-        finally:
-            self._end_turn()
-            self._senses.close()
-            self._leave()
-            self._told.put_nowait(None)
+        while True:
+            await self._more.wait()
+            self._more.clear()
+            while self._waiting and (callable(self._waiting[-1]) or self._waiting_bytes >= _LEAST_BYTES):
+                await self._next()
+
+    def _ended(self, work: asyncio.Task[None]) -> None:
+        if not work.cancelled() and (error := work.exception()) is not None:
+            log.error("the ears of a session broke", exc_info=error)
+        self._end_turn()
+        self._senses.close()
+        self._leave()
+        self._told.put_nowait(None)
 
     async def _next(self) -> None:
         """One order, or a piece of sound, joined from what came in small ones."""
