@@ -137,11 +137,11 @@ test("V7. one that may not return, or does not, asks for Start again", async () 
   assert.match(shown().problem.message, /idle/);
   assert.match(shown().problem.remedy, /Start/);
 
-  const other = calling({ outcomes: [null, ...Array.from({ length: 8 }, () => new Error("no"))] });
+  const other = calling({ outcomes: [null, ...Array.from({ length: 15 }, () => new Error("no"))] });
   await other.call.start();
   other.seen.opening.listener.lost("gone", true);
-  for (let tries = 0; tries < 8; tries += 1) {
-    other.clock.pass(8000);
+  for (let tries = 0; tries < 15; tries += 1) {
+    other.clock.pass(5000);
     await settled();
   }
   assert.equal(other.shown().problem.code, "lost");

@@ -13,8 +13,8 @@ import { BROWSER, Wires } from "./wires.js";
 
 /** @typedef {Standing} Connection */
 
-/** Milliseconds before each try to come back; about half a minute in all. */
-const WAITS = [250, 500, 1000, 2000, 4000, 8000, 8000, 8000];
+/** Milliseconds before each try to come back; about a minute in all, in which a gateway starts anew with its models. */
+const WAITS = [250, 500, 1000, 2000, 4000, ...Array.from({ length: 10 }, () => 5000)];
 const SILENT = { agent: 0, microphone: 0 };
 
 /**
