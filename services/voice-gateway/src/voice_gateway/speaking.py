@@ -21,7 +21,7 @@ from voice_gateway.mouth.port import Manner, Mouth, Spoken
 from voice_gateway.playout import Playout
 from voice_gateway.responses import Response
 
-PIECE_S = 10.0
+PIECE_S = 25.0
 """A mouth that is silent for so long in the middle of a phrase has failed."""
 
 
