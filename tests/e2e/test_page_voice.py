@@ -11,6 +11,14 @@ from page_window import Opens
 from playwright.sync_api import expect
 
 FRAMES = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+# What each light of the page lies on.
+LIT = """() => Object.fromEntries([...CSS.highlights].map(([name, ranges]) => {
+  const [{ startContainer, startOffset, endContainer, endOffset }] = ranges;
+  const range = new Range();
+  range.setStart(startContainer, startOffset);
+  range.setEnd(endContainer, endOffset);
+  return [name, range.toString()];
+}))"""
 TOUCHED = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 
 
@@ -73,19 +81,12 @@ def test_what_is_said_is_lit_where_it_stands_and_in_its_source(opens: Opens) -> 
     turn = voice.ask()
     page = voice.page
     page.locator("#question").focus()
-    lit = """() => Object.fromEntries([...CSS.highlights].map(([name, ranges]) => {
-      const [{ startContainer, startOffset, endContainer, endOffset }] = ranges;
-      const range = new Range();
-      range.setStart(startContainer, startOffset);
-      range.setEnd(endContainer, endOffset);
-      return [name, range.toString()];
-    }))"""
     count = turn.locator(".sentence").count()
     for index in range(count):
         voice.does(f"call.says({index}, 9)")
         sentence = turn.locator(".sentence").nth(index)
         shown = sentence.inner_text()
-        now = page.evaluate(lit)
+        now = page.evaluate(LIT)
         assert now["spoken"] == shown
         assert now["heard"] == shown[:9]
         expect(sentence.locator(".cite[data-spoken]").first).to_be_visible()
@@ -101,6 +102,17 @@ def test_what_is_said_is_lit_where_it_stands_and_in_its_source(opens: Opens) -> 
     assert page.evaluate("() => CSS.highlights.size") == 0
     expect(page.locator("[data-spoken]")).to_have_count(0)
     expect(page.locator("#spoken-source")).to_be_hidden()
+
+
+@pytest.mark.behaviour("V11")
+def test_what_was_not_heard_of_an_answer_that_was_spoken_over_stands_back(opens: Opens) -> None:
+    voice = voiced(opens).start()
+    turn = voice.ask()
+    whole = turn.locator(".answer").inner_text()
+    voice.does("call.says(0); call.needs.interrupt(call.turns.at(-1).turnId, 10)")
+    expect(turn.locator(".meta")).to_contain_text("You spoke, and did not hear the rest.")
+    rest = voice.page.evaluate(LIT)["unheard"]
+    assert rest == whole[10:]
 
 
 def test_a_spoken_answer_is_not_read_out_a_second_time(opens: Opens) -> None:

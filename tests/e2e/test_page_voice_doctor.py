@@ -7,7 +7,7 @@ import re
 import pytest
 from page_voice import Voice, voiced
 from page_window import Opens
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 # Devices that a test plugs in and pulls out; each gives the browser's own pretended sound under its own name.
 DEVICES = """
@@ -175,3 +175,21 @@ def test_a_page_that_can_have_no_microphone_says_what_to_do(opens: Opens, script
     voice.page.get_by_role("button", name="Start").click()
     expect(voice.words).to_contain_text(says)
     expect(voice.words).to_contain_text(re.compile(remedy))
+
+
+@pytest.mark.behaviour("V12")
+def test_a_voice_that_is_still_getting_ready_is_waited_for(opens: Opens) -> None:
+    voice = voiced(opens)
+    page, start = voice.page, voice.page.get_by_role("button", name="Start")
+
+    def corpus(route: Route) -> None:
+        answer = route.fetch()
+        route.fulfill(response=answer, json={**answer.json(), "voice": "local", "voice_ready": ready})
+
+    ready = False
+    page.route("**/api/corpus", corpus)
+    expect(voice.words).to_have_text("The voice is getting ready. You can type already.")
+    expect(start).to_be_disabled()
+    ready = True
+    expect(voice.words).to_have_text("Ready.")
+    voice.start()

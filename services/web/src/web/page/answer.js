@@ -4,7 +4,7 @@ import { pieces, placesOf, settled, spoken } from "./citations.js";
 import { fill, h } from "./dom.js";
 import { ENDED } from "./frames.js";
 import { toUtf16 } from "./offsets.js";
-import { dark, light } from "./spotlight.js";
+import { dark, light, standBack } from "./spotlight.js";
 import { timelineView } from "./timeline-view.js";
 import { counted, linesOf, passagesLine } from "./words.js";
 
@@ -32,6 +32,8 @@ export class AnswerView {
   /** @type {string | null} */
   #turnId = null;
   #sources = 0;
+  /** @type {number | null} */
+  #heard = null;
   /** @type {string | null} */
   #trace = null;
 
@@ -64,16 +66,19 @@ export class AnswerView {
   /** @param {Turn} turn */
   show(turn) {
     this.#write(turn);
+    if (turn.heard !== null && ENDED.has(turn.stage)) standBack(this.answer, turn.text, turn.heard);
     const trace = turn.traceId === null ? null : this.needs.traceLink(turn.traceId);
     if (
       turn.stage !== this.#stage ||
       turn.sources.length !== this.#sources ||
       turn.turnId !== this.#turnId ||
+      turn.heard !== this.#heard ||
       trace !== this.#trace
     ) {
       this.#trace = trace;
       this.#stage = turn.stage;
       this.#turnId = turn.turnId;
+      this.#heard = turn.heard;
       this.#sources = turn.sources.length;
       this.element.dataset.stage = turn.stage;
       this.element.toggleAttribute("aria-busy", !ENDED.has(turn.stage));
@@ -204,6 +209,7 @@ export class AnswerView {
       this.meta,
       runs && h("button", { class: "small", type: "button", onclick: () => this.needs.stop(turnId) }, "Stop answering"),
       ended && h("span", {}, verdictOf(turn)),
+      ended && turn.heard !== null && h("span", {}, "You spoke, and did not hear the rest."),
       ended && h("button", { class: "small again", type: "button", onclick: this.needs.aloud }, "Say it again"),
       ENDED.has(turn.stage) && link && h("a", { href: link, target: "_blank", rel: "noreferrer" }, ended ? "How it was found" : "What happened"),
     );

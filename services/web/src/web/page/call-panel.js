@@ -13,6 +13,7 @@ import { presence } from "./words.js";
  * @property {Stage | null} stage of the turn that runs
  * @property {Connection} connection
  * @property {boolean} speaks whether the call has a voice
+ * @property {boolean} waking whether the voice is still getting ready
  * @property {boolean} lost
  * @property {Talk} talk
  * @property {string} said the last utterance
@@ -36,14 +37,14 @@ export class CallPanel {
   }
 
   /** @param {Shown} shown */
-  show({ stage, connection, speaks, lost, talk, said, aside, note }) {
+  show({ stage, connection, speaks, waking, lost, talk, said, aside, note }) {
     document.body.classList.toggle("calling", speaks);
     byId("orb").dataset.state = orbState(connection, stage);
     const words = byId("presence-words");
     // While a voice speaks and listens, its every state would be read into the conversation.
     words.setAttribute("aria-live", speaks && connection.kind === "on" ? "off" : "polite");
     const doing = connection.kind === "on" && connection.doing.kind !== "silent" ? connection.doing : null;
-    fill(words, doing !== null && !lost ? doingLine(doing, stage, talk, aside) : presence(stage, connection, lost));
+    fill(words, doing !== null && !lost ? doingLine(doing, stage, talk, aside) : presence(stage, connection, lost, waking));
     this.#live(speaks, liveLine(connection, said, NARROW.matches ? 64 : 150));
     byId("call-note").hidden = note === null;
     fill(byId("call-note-words"), note?.words ?? "");

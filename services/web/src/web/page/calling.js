@@ -21,6 +21,7 @@ import { startLine } from "./words.js";
  * @property {(chatId: string) => void} stands a call for this chat stands, perhaps again
  * @property {(question: string) => void} ask
  * @property {(moment: Moment) => void} happened
+ * @property {(turnId: string, heard: number) => void} heard speech broke an answer off here, in code points
  * @property {() => void} ended the person ended the call that stood
  * @property {() => void} changed
  */
@@ -36,6 +37,8 @@ export class Calling {
    * @type {string | null}
    */
   voice = null;
+  /** Whether the voice is there to be called. */
+  ready = true;
   /**
    * The call that opens or stands. The chat it opens for is begun once it stands.
    * @type {Call | null}
@@ -124,7 +127,10 @@ export class Calling {
         else this.#pass({ aside: text });
         this.needs.changed();
       },
-      interrupt: (turnId, heard) => void web.interrupt(turnId, heard).catch(() => undefined),
+      interrupt: (turnId, heard) => {
+        this.needs.heard(turnId, heard);
+        void web.interrupt(turnId, heard).catch(() => undefined);
+      },
       heard: (turnId, characters) => void web.heard(turnId, characters).catch(() => undefined),
       moment: (moment) => this.#call === opening && this.needs.happened(moment),
       timeline: (callId, moments) => void web.timeline(callId, moments).catch(() => undefined),
@@ -163,6 +169,7 @@ export class Calling {
     const calling = this.on || this.connection.kind === "starting";
     const button = byId("call");
     fill(button, calling ? "Stop" : "Start");
+    /** @type {HTMLButtonElement} */ (button).disabled = !calling && !this.ready;
     button.classList.toggle("quiet", !calling && this.voice === "simulated");
     button.classList.toggle("voiced", !calling && this.voice !== "simulated" && this.voice !== null);
     for (const name of ["aria-label", "title"]) {
@@ -179,6 +186,7 @@ export class Calling {
       stage,
       connection: this.connection,
       speaks: this.speaks,
+      waking: !this.ready,
       lost,
       talk: this.controls.talk,
       said: this.#said,

@@ -6,6 +6,7 @@ import { byId, h } from "./dom.js";
 import { follow } from "./follow.js";
 import { ENDED, asked, restored } from "./frames.js";
 import { TAB, keep, kept } from "./kept.js";
+import { allDark } from "./spotlight.js";
 import { wantedOf } from "./source.js";
 
 /** @import { Turn } from "./frames.js" */
@@ -16,7 +17,7 @@ import { wantedOf } from "./source.js";
 
 /**
  * A turn, and where it is shown.
- * @typedef {{ turn: Turn, view: AnswerView, stop: AbortController, moments: Moments }} Entry
+ * @typedef {{ turn: Turn, view: AnswerView, stop: AbortController, moments: Moments, heard: number | null }} Entry
  *
  * A chat ends with its signal: whatever still runs for it then is late, and is dropped.
  * @typedef {object} Chat
@@ -88,6 +89,9 @@ export class Conversation {
     for (const { turn } of ending?.turns ?? []) {
       if (turn.turnId !== null && !ENDED.has(turn.stage)) stopTurn(turn.turnId);
     }
+    this.#speaking = null;
+    allDark();
+    this.needs.speaksFrom(null);
     byId("turns").replaceChildren();
     byId("said").replaceChildren();
     this.needs.changed();
@@ -153,6 +157,18 @@ export class Conversation {
     if (name === "first_audio") this.#entry(turnId)?.view.timed(moments);
   }
 
+  /**
+   * Speech broke an answer off: what was not heard of it stands back.
+   * @param {string} turnId
+   * @param {number} heard code points of the answer
+   */
+  heardUpTo(turnId, heard) {
+    const entry = this.#entry(turnId);
+    if (entry === undefined) return;
+    entry.heard = heard;
+    entry.view.show({ ...entry.turn, heard });
+  }
+
   #light() {
     const entry = this.#entry(this.#speaking?.turnId);
     const speaking = this.#speaking;
@@ -171,7 +187,7 @@ export class Conversation {
     if (this.#traceUrl === url) return;
     this.#traceUrl = url;
     // Answers that were there before it was known where traces are looked at get their links now.
-    for (const { turn, view } of this.chat?.turns ?? []) view.show(turn);
+    for (const { turn, view, heard } of this.chat?.turns ?? []) view.show({ ...turn, heard });
   }
 
   /**
@@ -195,7 +211,7 @@ export class Conversation {
     });
     const speaker = ENDED.has(first.stage) ? null : this.needs.speaker();
     /** @type {Entry} */
-    const entry = { turn: first, view, stop, moments: { ...(this.#before.transcript && this.#before), question: Date.now() } };
+    const entry = { turn: first, view, stop, heard: first.heard, moments: { ...(this.#before.transcript && this.#before), question: Date.now() } };
     this.#before = {};
     within.turns.push(entry);
     byId("turns").append(view.element);
@@ -204,7 +220,7 @@ export class Conversation {
       drawing = false;
       if (this.chat !== within) return;
       const following = atFoot();
-      view.show(entry.turn);
+      view.show({ ...entry.turn, heard: entry.heard });
       if (following) this.#toFoot();
       if (this.#speaking !== null && this.#speaking.turnId === entry.turn.turnId) this.#light();
       this.needs.changed();

@@ -15,6 +15,7 @@
  * @property {string | null} turnId
  * @property {string | null} traceId
  * @property {string | null} cursor where a reader that comes back goes on
+ * @property {number | null} heard code points of an answer that speech broke off; null for one that it did not
  * @property {{ code: string, message: string } | null} problem
  * @property {number} version grows when the text is replaced and not only longer
  */
@@ -37,6 +38,7 @@ export function asked(question) {
     turnId: null,
     traceId: null,
     cursor: null,
+    heard: null,
     problem: null,
     version: 0,
   };
@@ -123,7 +125,7 @@ export function restored(stored) {
     case "cancelled":
       return failed(turn, "cancelled", stored.error_message ?? "The answer was stopped.");
     case "interrupted":
-      return failed(turn, "interrupted", stored.error_message ?? "You spoke, so the answer ends here.");
+      return failed({ ...turn, heard: stored.heard }, "interrupted", stored.error_message ?? "You spoke, so the answer ends here.");
     default:
       return failed(turn, stored.error_code ?? "internal", stored.error_message ?? "The answer failed. Ask again.");
   }

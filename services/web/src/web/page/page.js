@@ -31,6 +31,7 @@ const calling = new Calling({
   },
   ask: (words) => conversation.ask(words, calling.chatId),
   happened: (moment) => conversation.happened(moment),
+  heard: (turnId, heard) => conversation.heardUpTo(turnId, heard),
   ended: end,
   changed: show,
 });
@@ -46,6 +47,7 @@ const folder = new FolderPanel({
     if (corpus === null) return;
     conversation.tracesAt(corpus.trace_url);
     calling.voice = corpus.voice;
+    calling.ready = corpus.voice_ready;
     fill(byId("welcome-how"), welcomeLine(corpus.voice));
     show();
     const none = corpus.state === "current" && corpus.documents === 0;

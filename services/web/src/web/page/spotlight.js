@@ -24,6 +24,27 @@ export function light(answer, text, [start, end], heard) {
   CSS.highlights.set("heard", new Highlight(between(first, middle)));
 }
 
+/**
+ * Let what was not heard of an answer stand back.
+ * @param {HTMLElement} answer as it is shown
+ * @param {string} text of the answer, citations and all
+ * @param {number} heard code points
+ */
+export function standBack(answer, text, heard) {
+  const ranges = LIGHTS ? rangesOf(answer, [toUtf16(text, heard), text.length]) : null;
+  if (ranges === null) return;
+  const [start, end] = /** @type {[Point, Point]} */ (ranges);
+  const unheard = CSS.highlights.get("unheard") ?? new Highlight();
+  for (const range of unheard) if (answer.contains(range.startContainer)) unheard.delete(range);
+  unheard.add(between(start, end));
+  CSS.highlights.set("unheard", unheard);
+}
+
+/** The answers are gone, and nothing of them is lit. */
+export function allDark() {
+  if (LIGHTS) CSS.highlights.clear();
+}
+
 /** Light nothing. */
 export function dark() {
   if (!LIGHTS) return;

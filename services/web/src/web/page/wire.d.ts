@@ -57,6 +57,8 @@ export interface StoredTurn {
   abstained: boolean;
   sources: Source[];
   sentences: Sentence[];
+  /** Code points of the answer that were heard. */
+  heard: number | null;
   error_code: ErrorCode | null;
   error_message: string | null;
 }
@@ -107,6 +109,8 @@ export interface Corpus {
   embeddings: string;
   answers: string;
   voice: string;
+  /** Whether a call may be opened: models of a local voice take a while to load. */
+  voice_ready: boolean;
   leaves: { what: "documents" | "questions" | "voice"; to: string | null }[];
   state: "building" | "current" | "failed";
   version: number;

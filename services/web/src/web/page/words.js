@@ -175,8 +175,9 @@ const STAGES = {
  * @param {Stage | null} stage of the turn that runs, if any
  * @param {Connection} connection
  * @param {boolean} lost
+ * @param {boolean} [waking] whether the voice is still getting ready
  */
-export function presence(stage, connection, lost) {
+export function presence(stage, connection, lost, waking = false) {
   if (lost) return "The connection was lost. Picking up where it was…";
   if (stage !== null && stage in STAGES) return STAGES[/** @type {keyof typeof STAGES} */ (stage)];
   switch (connection.kind) {
@@ -191,6 +192,6 @@ export function presence(stage, connection, lost) {
     case "failed":
       return `${connection.problem.message} ${connection.problem.remedy}`;
     default:
-      return "Ready.";
+      return waking ? "The voice is getting ready. You can type already." : "Ready.";
   }
 }
