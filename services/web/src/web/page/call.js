@@ -68,7 +68,10 @@ export class Call {
     );
     this.moments = new Moments({
       clock: around.clock,
-      tell: (moments) => this.callId !== null && needs.timeline?.(this.callId, moments),
+      tell: (moments) => {
+        // A gateway that is gone is told nothing: the next one knows nothing of the call before.
+        if (this.callId !== null && this.#transport !== null) needs.timeline?.(this.callId, moments);
+      },
     });
   }
 

@@ -15,6 +15,10 @@ const OPENING = 10_000;
 /** How long a connection may stay disturbed, which a browser says after some 5 s without an answer. */
 const DISTURBED = 500;
 
+/** Sound that never stops is looked for so often, in milliseconds, and missed so many times before it counts as gone. */
+const LOOK = 500;
+const MISSED = 6;
+
 /** The session was found, but its sound cannot be reached from here: another transport may do. */
 export class NotReached extends Error {}
 
@@ -22,6 +26,7 @@ export class NotReached extends Error {}
  * @typedef {object} Opening
  * @property {MediaStream} microphone
  * @property {(offer: string) => Promise<string>} answerTo
+ * @property {boolean} steady whether the far side sends sound without a stop, silence too
  * @property {TransportListener} listener
  * @property {AbortSignal} signal
  */
@@ -46,6 +51,10 @@ export class WebRtc {
   #stands = false;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #disturbed;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #looking;
+  #packets = 0;
+  #missed = 0;
 
   /** @param {Opening} opening */
   constructor(opening) {
@@ -89,6 +98,21 @@ export class WebRtc {
     const ready = this.#ready(signal);
     await Promise.all([this.#connection.setRemoteDescription({ type: "answer", sdp: answer }), ready]);
     this.#stands = true;
+    if (this.opening.steady) void this.#look();
+  }
+
+  /** A far side that was killed says nothing, and the browser notices late: the sound that stops tells it sooner. */
+  async #look() {
+    const report = await this.#connection.getStats().catch(() => null);
+    let packets = 0;
+    report?.forEach((one) => {
+      if (one.type === "inbound-rtp") packets += one.packetsReceived ?? 0;
+    });
+    if (this.#closed) return;
+    this.#missed = packets > this.#packets ? 0 : this.#missed + 1;
+    this.#packets = packets;
+    if (this.#missed >= MISSED) return this.#lost(GONE);
+    this.#looking = setTimeout(() => void this.#look(), LOOK);
   }
 
   /**
@@ -177,6 +201,7 @@ export class WebRtc {
     if (this.#closed) return;
     this.#closed = true;
     clearTimeout(this.#disturbed);
+    clearTimeout(this.#looking);
     this.#audio.srcObject = null;
     this.#channel.close();
     this.#connection.close();
@@ -202,9 +227,9 @@ export class WebRtc {
   #changed() {
     clearTimeout(this.#disturbed);
     const state = this.#connection.connectionState;
-    if (state === "failed") this.#lost("The network to the voice is gone.");
+    if (state === "failed") this.#lost(GONE);
     if (state === "disconnected") {
-      this.#disturbed = setTimeout(() => this.#lost("The network to the voice is gone."), DISTURBED);
+      this.#disturbed = setTimeout(() => this.#lost(GONE), DISTURBED);
     }
   }
 
@@ -215,6 +240,8 @@ export class WebRtc {
     this.opening.listener.lost(why, true);
   }
 }
+
+const GONE = "The network to the voice is gone.";
 
 /** @param {MediaStream} stream */
 function trackOf(stream) {

@@ -77,6 +77,7 @@ export class Wires {
     return this.around.webrtc({
       microphone,
       answerTo: (offer) => this.around.answerTo(callsUrl(secret), offer, secret.value, signal),
+      steady: secret.voice !== "openai",
       listener: this.needs.listener(),
       signal,
     });
