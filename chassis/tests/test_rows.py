@@ -2,7 +2,7 @@
 
 import pytest
 
-from chassis.rows import cells, header_above, is_header, line_around
+from chassis.rows import cells, header_above, is_header, is_item, line_around
 
 TABLE = "The houses.\n\nhouse | days | litres\nFern House | every day | 420\nNursery |  | 150\n\nDone."
 
@@ -54,3 +54,12 @@ def test_only_a_row_with_rows_under_it_is_a_header() -> None:
 def test_the_line_around_a_part_is_given_whole() -> None:
     assert TABLE[slice(*line_around(TABLE, span("every day")))] == "Fern House | every day | 420"
     assert TABLE[slice(*line_around(TABLE, span("Done.")))] == "Done."
+
+
+@pytest.mark.parametrize("line", ["- One", "1. One", "  2) One", "[ ] One", "[x] One", "* One"])
+def test_a_line_with_a_mark_is_an_item_wherever_in_it_a_part_begins(line: str) -> None:
+    text = f"First:\n\n{line}. And more.\n\nDone."
+    assert is_item(text, span("One", text))
+    assert is_item(text, span("And more.", text))
+    assert not is_item(text, span("First:", text))
+    assert not is_item(text, span("Done.", text))

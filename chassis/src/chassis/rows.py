@@ -9,8 +9,9 @@
 import re
 from typing import Final
 
-__all__ = ["cells", "header_above", "is_header", "line_around"]
+__all__ = ["cells", "header_above", "is_header", "is_item", "line_around"]
 
+_ITEM: Final = re.compile(r"\s*(?:\d{1,4}[.)]|[-*+•]|\[[ xX]\])\s+\S")
 _BETWEEN: Final = re.compile(r"\s\|(?=\s)")
 
 
@@ -23,6 +24,11 @@ def line_around(text: str, span: tuple[int, int]) -> tuple[int, int]:
     """Give the span of the whole line that a span begins in."""
     end = text.find("\n", span[0])
     return text.rfind("\n", 0, span[0]) + 1, len(text) if end < 0 else end
+
+
+def is_item(text: str, span: tuple[int, int]) -> bool:
+    """Say whether the line that a span begins in is an item of a list."""
+    return _ITEM.match(text, line_around(text, span)[0]) is not None
 
 
 def header_above(text: str, span: tuple[int, int], context: str = "") -> str:

@@ -311,7 +311,8 @@ def test_a_sentence_that_ends_with_a_colon_brings_the_code_after_it_line_by_line
     [
         ("The guest wifi password is:\n\nPlum and blue\n\nThe door is shut.", "Plum and blue."),
         ("The guest wifi password is:\n\nplum and blue\n\nThe door is shut.", "plum and blue"),
-        ("The guest wifi password is:\n\n1. Plum\n\n2. Pear", "Plum."),
+        ("The guest wifi password is:\n\n1. Plum\n\n2. Pear", "Plum. [1] Pear."),
+        ("The guest wifi password is:\n\n1. Plum\n\n2. Pear\n\nThe door is shut.", "Plum. [1] Pear."),
         ("The guest wifi password is:\n\nThis one:\n\nPlum.", "This one: [1] Plum."),
         ("The guest wifi password is:\n\nwifi --show | cut -f 2\n\nThe door is shut.", "wifi --show | cut -f 2"),
     ],
@@ -324,6 +325,36 @@ def test_a_sentence_that_ends_with_a_colon_brings_what_follows_it(text: str, sai
     written = answer(question, found(question, [note, TEA]), sentences=sentences)
 
     assert written.text == f"The guest wifi password is: [1] {said} [1]"
+
+
+def test_a_list_is_said_to_its_end_though_its_marks_are_not_in_the_text() -> None:
+    told = ["The keeper does these before ten.", "Read the board.", "Walk the houses.", "Empty the traps."]
+    text = "\n\n".join([*told, "The door is shut."])
+    places = [text.index(part) for part in text.split("\n\n")]
+    runs = tuple(zip(places, places, (1, 3, 4, 5, 7), strict=True))
+    note = passage(text, "day.md", score=0.15).model_copy(update={"runs": runs})
+    question = "What does the keeper do before ten?"
+
+    written = answer(question, found(question, [note, TEA]))
+
+    assert "Empty the traps. [1]" in written.text
+    assert "The door" not in written.text
+    assert [quote.support.lines for quote in written.quotes] == [(1, 1), (3, 3), (4, 4), (5, 5)]
+
+
+def test_a_heading_that_points_back_is_read_with_the_one_before_it() -> None:
+    valve = passage("The amber valve stands in the pump room.", heading=("Valves", "The amber valve"), score=0.15)
+    again = passage(
+        "Wait until the gauge stands at 2.4 bar. Then enter the code. The flag turns white.",
+        ordinal=1,
+        heading=("Valves", "Starting it again"),
+        score=0.14,
+    )
+    question = "How do I restart the amber valve?"
+
+    written = answer(question, found(question, [valve, again, TEA]))
+
+    assert written.text == "Wait until the gauge stands at 2.4 bar. [2] Then enter the code. [2]"
 
 
 def test_a_sentence_that_ends_with_a_colon_and_leads_to_nothing_is_not_chosen() -> None:

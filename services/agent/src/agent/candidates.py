@@ -23,10 +23,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from agent.leaning import leant_on
+from agent.evidence import lines_of
+from agent.leaning import heading_before, leant_on
 from agent.questions import Kind, asked_noun, asking, holds, kind_of
 from chassis.language import words
-from chassis.rows import cells, header_above, is_header, line_around
+from chassis.rows import cells, header_above, is_header, is_item, line_around
 from chassis.sentences import sentence_spans
 from contracts.search import Passage, SearchResult, SentenceScore
 
@@ -81,6 +82,8 @@ class Candidate:
     """The sentence that names what this one speaks of by a pronoun; nothing when it stands by itself."""
     number: int
     """Its place among the sentences of its passage."""
+    item: bool
+    """It stands in an item of a list."""
     language: str
 
     @property
@@ -124,16 +127,16 @@ def candidates_of(question: Question, found: SearchResult) -> list[Candidate]:
     return [
         candidate
         for place, passage in enumerate(found.passages)
-        for candidate in _of_passage(question, place, passage, best, order)
+        for candidate in _of_passage(question, place, passage, heading_before(passage, found.passages), best, order)
     ]
 
 
 def _of_passage(
-    question: Question, place: int, passage: Passage, best: float, order: Mapping[str, int]
+    question: Question, place: int, passage: Passage, above: str, best: float, order: Mapping[str, int]
 ) -> list[Candidate]:
     language = passage.language
-    headings = _terms("\n".join((passage.title or "", *passage.heading, passage.context)), language)
-    asks = _asks(question, passage)
+    headings = _terms("\n".join((passage.title or "", *passage.heading, above, passage.context)), language)
+    asks = _asks(question, passage, above)
     whole = question.weigh(dict.fromkeys(_terms(passage.text, language) | headings, 1.0))
     sentences = [each for each in _sentences(passage) if _is_text(passage, each)]
     texts = [passage.text[each.span[0] : each.span[1]] for each in sentences]
@@ -167,6 +170,7 @@ def _of_passage(
                 header=header,
                 leant_on=texts[on] if on is not None else "",
                 number=number,
+                item=_in_list(passage, sentence.span),
                 language=language,
                 features={
                     "own": question.weigh(dict.fromkeys(held_by[number], 1.0)),
@@ -207,6 +211,25 @@ def _together(first: SentenceScore, then: SentenceScore) -> SentenceScore:
     return SentenceScore(span=(first.span[0], then.span[1]), similarity=max(near) if near else None, nearest=words_near)
 
 
+def _in_list(passage: Passage, span: tuple[int, int]) -> bool:
+    """Say whether a span stands in an item of a list: a marked line, or a paragraph without a blank line beside it.
+
+    The marks of a bulleted list are not in a passage's text, but its lines follow each other.
+    """
+    if is_item(passage.text, span):
+        return True
+    text = passage.text
+    above, below = text.rfind("\n\n", 0, span[0]), text.find("\n\n", span[0])
+    start, end = (above + 2 if above >= 0 else 0), (below if below >= 0 else len(text))
+    if text[start:end].rstrip().endswith((":", "：")):
+        return False
+    first, last = lines_of(passage, (start, end))
+    before = text[: max(above, 0)].rpartition("\n\n")[2]
+    if before and before not in passage.heading and lines_of(passage, (above - 1, above))[1] + 1 == first:
+        return True
+    return below >= 0 and lines_of(passage, (below + 2, below + 3))[0] == last + 1
+
+
 def _is_text(passage: Passage, sentence: SentenceScore) -> bool:
     text = passage.text[sentence.span[0] : sentence.span[1]]
     return (
@@ -216,18 +239,20 @@ def _is_text(passage: Passage, sentence: SentenceScore) -> bool:
     )
 
 
-def _asks(question: Question, passage: Passage) -> bool:
+def _asks(question: Question, passage: Passage, above: str) -> bool:
     """Say whether a passage's heading asks the question: most of it by itself, the rest with those above it."""
-    headings = (passage.title or "", *passage.heading)
+    headings = (passage.title or "", *passage.heading, above)
     last, every = (
         question.weigh(dict.fromkeys(_terms("\n".join(these), passage.language), 1.0))
-        for these in (passage.heading[-1:], headings)
+        for these in ((*passage.heading[-1:], above), headings)
     )
     return every >= ASKS and last >= MOSTLY
 
 
 def _terms(text: str, language: str) -> set[str]:
-    return {word.term for word in words(text, language)}
+    terms = {word.term for word in words(text, language)}
+    # To restart is to start again.
+    return terms | {f"re{term}" for term in terms} if language == "en" and "again" in terms else terms
 
 
 def _pairs(question: Question, text: str, language: str) -> float:

@@ -2,11 +2,12 @@
 
 A second sentence is said when it is nearly as good as the best one. When a question asks what to do and a heading asks
 the same, what stands under the heading is told from its beginning. A sentence that ends with a colon is never said
-without what it leads to.
+without what it leads to, and a list is said to its end.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -22,6 +23,14 @@ FAR_BEHIND: Final[dict[Basis, float]] = {"near": 3.5, "words": 6.0}
 By words alone the scores lie further apart. Of 576 tuning questions that are answered, two in five answers get shorter
 by it, and two lose the sentence that held the answer.
 """
+
+
+LONGEST_LIST: Final = 12
+"""In sentences."""
+_THESE: Final = re.compile(
+    r"\b(?:these|the following|as follows|folgende[ns]?|diese|ces|les suivantes?|estos|estas|los siguientes)\b",
+    re.IGNORECASE,
+)
 
 
 def chosen(question: Question, ranked: Sequence[Ranked], most: int) -> list[Candidate]:
@@ -49,13 +58,16 @@ def chosen(question: Question, ranked: Sequence[Ranked], most: int) -> list[Cand
 
 
 def with_what_follows(said: Sequence[Candidate], ranked: Sequence[Ranked]) -> list[Candidate]:
-    """Put after each sentence that ends with a colon what it leads to; each is said once."""
+    """Put after each sentence that leads to something what it leads to, a list to its end; each is said once."""
     whole: list[Candidate] = []
     for candidate in said:
         following: Candidate | None = candidate
+        listing = False
         while following is not None and following not in whole:
             whole.append(following)
-            following = _next(following, ranked) if leads_in(following) else None
+            then = _next(following, ranked)
+            listing = then is not None and then.item and len(whole) < LONGEST_LIST and (listing or _lists(following))
+            following = then if listing or leads_in(following) else None
     return whole
 
 
@@ -65,6 +77,11 @@ def is_whole(candidate: Candidate, ranked: Sequence[Ranked]) -> bool:
     while following is not None and leads_in(following):
         following = _next(following, ranked)
     return following is not None
+
+
+def _lists(candidate: Candidate) -> bool:
+    """Say whether a sentence leads to a list, should one follow."""
+    return not candidate.item and (leads_in(candidate) or bool(_THESE.search(candidate.text)))
 
 
 def _next(candidate: Candidate, ranked: Sequence[Ranked]) -> Candidate | None:

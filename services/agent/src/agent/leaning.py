@@ -13,6 +13,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from contracts.search import Passage
+
 FARTHEST: Final = 4
 """How many sentences back what a sentence leans on may stand."""
 
@@ -59,3 +61,26 @@ def leant_on(sentences: Sequence[str], number: int, language: str) -> int | None
     while at > 0 and number - at < FARTHEST and leans(sentences[at], language):
         at -= 1
     return at if at != number and not leans(sentences[at], language) else None
+
+
+_HEADING_POINTS: Final = {
+    "en": re.compile(r"\b(?:it|them|this|these|that|those)\b", re.IGNORECASE),
+    "de": re.compile(r"\b(?:es|ihn|sie|ihm|ihr|ihnen|dies\w*)\b"),
+}
+
+
+def heading_before(passage: Passage, passages: Sequence[Passage]) -> str:
+    """Give the heading that a passage's own one leans on, as "Starting it again" does on the section before it.
+
+    Nothing when its heading points at nothing, or when the section before was not found with it.
+    """
+    points = _HEADING_POINTS.get(passage.language)
+    if not passage.heading or points is None or not points.search(passage.heading[-1]):
+        return ""
+    *parents, own = passage.heading
+    beside = {each.ordinal: each.heading for each in passages if each.path == passage.path}
+    at = passage.ordinal - 1
+    while beside.get(at) == passage.heading:
+        at -= 1
+    before = beside.get(at, ())
+    return before[-1] if before and before[-1] != own and list(before[:-1]) == parents else ""
