@@ -196,8 +196,14 @@ async def test_what_may_be_over_is_prepared_once_and_forgotten_when_they_go_on()
     assert caller.mouth.prepared == ["The code is ORCHID-47."]
 
 
+def _utters(caller: Caller, ears: ScriptedEars) -> bool:
+    """Say something; whether there are ears that hear it."""
+    caller.utter()
+    return len(ears) > 0
+
+
 @pytest.mark.behaviour("V7")
-async def test_ears_that_die_release_the_speech_and_the_next_sound_has_others() -> None:
+async def test_ears_that_die_release_the_speech_and_the_next_sound_has_others(monkeypatch: pytest.MonkeyPatch) -> None:
     ears = ScriptedEars(["What is the code?"])
     caller = Caller(ears=ears)
     await caller.as_page()
@@ -211,7 +217,14 @@ async def test_ears_that_die_release_the_speech_and_the_next_sound_has_others() 
     await listener.close()
     await caller.hear_until("input_audio_buffer.speech_stopped")
     assert not caller.session.playout.held
+    taken = [ears.listen(None) for _ in range(100)]
     caller.utter()
+    assert (await caller.error())["code"] == "too_many_sessions"
+    caller.utter()
+    for other in taken:
+        await other.close()
+    monkeypatch.setattr("voice_gateway.listening.AGAIN_S", 0.0)
+    await until(lambda: _utters(caller, ears))
     await caller.hear_until("conversation.item.input_audio_transcription.completed")
     await caller.session.leave()
     assert len(ears) == 0

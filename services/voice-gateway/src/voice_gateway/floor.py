@@ -93,6 +93,8 @@ class Floor:
         for responding in self._active():
             if responding.response.id == response_id or (response_id is None and responding is self._answer):
                 await responding.end("cancelled")
+                if self._release is not None and not self.speaking:
+                    self.release()
                 return
         raise EventError("response_cancel_not_active", "No such response is active, so there is nothing to cancel.")
 

@@ -47,6 +47,8 @@ MAX_AHEAD_S = 5.0
 AT_MOST = 8.0
 """Sound that came at once is worked off so many times faster than it was spoken."""
 PIECE_S = 1.0
+AGAIN_S = 1.0
+"""Ears that were lost are asked for again so often at most."""
 NOT_UNDERSTOOD = {
     "type": "server_error",
     "code": "not_understood",
@@ -96,6 +98,7 @@ class Listening:
         self._committed: deque[Item] = deque()
         self._buffered_ms = self._heard_ms = 0.0
         self._ahead_s, self._taken_at = 0.0, clock()
+        self._open_again_at = 0.0
         self._transcribing: set[asyncio.Task[None]] = set()
 
     @property
@@ -124,8 +127,11 @@ class Listening:
                 await asyncio.sleep((self._ahead_s - MAX_AHEAD_S) / AT_MOST)
 
     def hear(self, pcm: bytes) -> None:
-        """The next sound from the microphone."""
+        """The next sound from the microphone; :class:`~voice_gateway.errors.EarsBusy`, now and then, without ears."""
         if self._listener is None:
+            if self._clock() < self._open_again_at:
+                return
+            self._open_again_at = self._clock() + AGAIN_S
             self.open()
         assert self._listener is not None
         self._buffered_ms += duration_ms(pcm)

@@ -103,7 +103,10 @@ class Session:
     def hear(self, pcm: bytes) -> None:
         """The next sound of a client that sends it on a track: PCM, 16 bits little-endian, mono, 24 kHz."""
         if self._listening is not None:
-            self._listening.hear(pcm)
+            try:
+                self._listening.hear(pcm)
+            except Refused as error:
+                self.emit(protocol.failure(EventError(error.code, error.message)))
 
     async def leave(self, why: Close = NORMAL, *, answer: Ending = "left", patience_s: float = 0.0) -> None:
         """End the session: what is in work may take ``patience_s`` more, and then ends as ``answer`` says."""
