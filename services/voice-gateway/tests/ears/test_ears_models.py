@@ -83,7 +83,7 @@ async def test_what_is_no_speech_is_no_turn(ears: LocalEars, noise: Callable[[fl
 
 async def test_speech_in_noise_is_heard(ears: LocalEars) -> None:
     speech = best_of_times()
-    told = await heard_of(ears, speech + np.float32(0.2) * fan(4.7)[: speech.size], quiet(2))
+    told = await heard_of(ears, (speech + fan(4.7)[: speech.size] * 0.2).astype(np.float32), quiet(2))
     assert "best of times" in utterances(told).lower()
 
 
