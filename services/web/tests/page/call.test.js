@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Call } from "../../src/web/page/call.js";
+import { asked } from "../../src/web/page/frames.js";
 import { NotReached } from "../../src/web/page/webrtc.js";
 import { FakeClock, FakeSession } from "./call-fakes.js";
 
@@ -185,7 +186,7 @@ test("the gateway is told what happened, under the turn that the speech asked fo
   const { call, clock, seen } = calling();
   await call.start();
   seen.session.says("What?");
-  const turn = { turnId: "t1", text: "One.", stage: "done", question: "What?", problem: null };
+  const turn = { ...asked("What?"), turnId: "t1", text: "One.", stage: "done" };
   call.speak().changed(turn);
   clock.pass(2000);
   const [[callId, moments]] = seen.timeline;

@@ -85,6 +85,14 @@ test("an answer is spoken phrase by phrase while it is written", () => {
   assert.deepEqual(session.aloud, ["+The code is ORCHID-47.", "-The code is ORCHID-47.", "+It stands.", "-It stands."]);
 });
 
+test("E2. what is spoken belongs to the trace of its turn", () => {
+  const { dialogue, session } = opened();
+  const traceId = "0123456789abcdef".repeat(2);
+  dialogue.speak().changed({ ...asked("?"), turnId: "t1", traceId, text: "One.", stage: "done" });
+  const { metadata } = session.of("response.create")[0].response;
+  assert.deepEqual(metadata, { phrase_id: "1:0", turn_id: "t1", traceparent: `00-${traceId}-0123456789abcdef-01` });
+});
+
 test("a failed turn is said in its own words, and a stopped one is not", () => {
   const { dialogue, session } = opened();
   const failed = { ...asked("?"), turnId: "t1", stage: "failed", problem: { code: "deadline", message: "It took too long." } };

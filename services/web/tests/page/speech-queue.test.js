@@ -19,7 +19,7 @@ function opened(how) {
   });
   queue.open();
   queue.begin();
-  const say = (...texts) => queue.add(texts.map((text) => ({ text, span: [0, text.length] })), "t1");
+  const say = (...texts) => queue.add(texts.map((text) => ({ text, span: [0, text.length] })), "t1", null);
   return { clock, session, queue, seen, say };
 }
 

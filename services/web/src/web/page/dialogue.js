@@ -153,7 +153,7 @@ export class Dialogue {
     this.#reported = 0;
     this.#sounded = false;
     const answer = new SpokenAnswer({
-      say: (phrases, turnId) => this.#queue.add(phrases, turnId),
+      say: (...phrases) => this.#queue.add(...phrases),
       interrupt: this.needs.interrupt,
       reached: this.needs.moment,
       changed: () => this.#show(),

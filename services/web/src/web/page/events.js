@@ -84,11 +84,11 @@ export function forget() {
 }
 
 /**
- * Speak a text as it stands, outside of the conversation (ARCHITECTURE, Speech).
- * @param {{ phraseId: string, turnId: string | null, text: string }} phrase
+ * Speak a text as it stands, outside of the conversation (ARCHITECTURE, Speech), in the trace of its turn.
+ * @param {{ phraseId: string, turnId: string | null, traceId: string | null, text: string }} phrase
  * @returns {ResponseCreateEvent}
  */
-export function speech({ phraseId, turnId, text }) {
+export function speech({ phraseId, turnId, traceId, text }) {
   return {
     type: "response.create",
     event_id: `speech:${phraseId}`,
@@ -98,7 +98,12 @@ export function speech({ phraseId, turnId, text }) {
       tools: [],
       instructions: VERBATIM,
       input: [{ type: "message", role: "user", content: [{ type: "input_text", text }] }],
-      metadata: { phrase_id: phraseId, ...(turnId !== null && { turn_id: turnId }) },
+      metadata: {
+        phrase_id: phraseId,
+        ...(turnId !== null && { turn_id: turnId }),
+        // A span needs a parent's id, and any will do: the trace is what counts.
+        ...(traceId !== null && { traceparent: `00-${traceId}-${traceId.slice(16)}-01` }),
+      },
     },
   };
 }

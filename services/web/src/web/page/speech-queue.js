@@ -26,6 +26,7 @@ const TRY_AGAIN = 300;
  * @typedef {object} Phrase
  * @property {string} id "{generation}:{sequence}"
  * @property {string | null} turnId
+ * @property {string | null} traceId
  * @property {string} text as it is said
  * @property {Span} span of the answer
  *
@@ -100,15 +101,16 @@ export class SpeechQueue {
    * Say this next.
    * @param {{ text: string, span: Span }[]} phrases
    * @param {string | null} turnId
+   * @param {string | null} traceId
    */
-  add(phrases, turnId) {
+  add(phrases, turnId, traceId) {
     for (const { text, span } of phrases) {
       if (this.#waiting.length >= MOST_WAITING) {
         if (!this.#full) this.needs.trouble(TOO_LONG);
         this.#full = true;
         break;
       }
-      this.#waiting.push({ id: `${this.#generation}:${this.#sequence}`, turnId, text, span });
+      this.#waiting.push({ id: `${this.#generation}:${this.#sequence}`, turnId, traceId, text, span });
       this.#sequence += 1;
     }
     this.#next();
@@ -205,7 +207,7 @@ export class SpeechQueue {
   #ask(phrase, tries) {
     this.#active = { phrase, responseId: null, playing: false, tries };
     this.#watch(this.#active, LONGEST_PHRASE);
-    this.needs.send(speech({ phraseId: phrase.id, turnId: phrase.turnId, text: phrase.text }));
+    this.needs.send(speech({ ...phrase, phraseId: phrase.id }));
   }
 
   /**

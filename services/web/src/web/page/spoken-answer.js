@@ -8,7 +8,7 @@ import { lengthOf } from "./offsets.js";
 
 /**
  * @typedef {object} AnswerNeeds
- * @property {(phrases: Phrase[], turnId: string | null) => void} say
+ * @property {(phrases: Phrase[], turnId: string | null, traceId: string | null) => void} say
  * @property {(turnId: string, heard: number) => void} interrupt
  * @property {(what: "first_delta" | "first_phrase", turnId: string | null) => void} reached
  * @property {() => void} changed
@@ -24,6 +24,8 @@ export class SpokenAnswer {
   #told = false;
   /** @type {string | null} */
   turnId = null;
+  /** @type {string | null} */
+  #traceId = null;
 
   /** @param {AnswerNeeds} needs */
   constructor(needs) {
@@ -43,6 +45,7 @@ export class SpokenAnswer {
   /** @param {Turn} turn */
   changed(turn) {
     this.turnId = turn.turnId;
+    this.#traceId = turn.traceId;
     if (this.#cutAt !== null) return this.#tell(turn);
     if (this.#complete) return;
     this.#take(turn);
@@ -105,6 +108,6 @@ export class SpokenAnswer {
     if (phrases.length === 0) return;
     if (this.#said === 0) this.needs.reached("first_phrase", this.turnId);
     this.#said += phrases.length;
-    this.needs.say(phrases, this.turnId);
+    this.needs.say(phrases, this.turnId, this.#traceId);
   }
 }
