@@ -46,7 +46,7 @@ def writer(redis: Redis) -> FrameWriter:
     return FrameWriter(redis)
 
 
-async def eventually(holds: Callable[[], Any] | Callable[[], Awaitable[Any]], within_s: float = 20.0) -> None:
+async def eventually(holds: Callable[[], Any] | Callable[[], Awaitable[Any]], within_s: float = 60.0) -> None:
     async with asyncio.timeout(within_s):
         while True:
             answer = holds()

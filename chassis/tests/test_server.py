@@ -233,7 +233,7 @@ async def test_work_in_the_background_ends_as_soon_as_the_service_begins_to_stop
     async with reached(app) as client:
         await client.get("/word")
         health_of(app).stopping.set()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             await ended.wait()
         assert (await client.get("/word")).json() == {"word": "busy"}
 
@@ -250,7 +250,7 @@ async def test_work_that_fails_takes_the_service_with_it() -> None:
     app = make(ServiceSettings(), around=working)
 
     async def until_it_stops() -> None:
-        async with reached(app), asyncio.timeout(5):
+        async with reached(app), asyncio.timeout(60):
             await health_of(app).stopping.wait()
 
     with pytest.raises(ExceptionGroup):

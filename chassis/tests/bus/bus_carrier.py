@@ -24,7 +24,7 @@ def asked(chat: UUID | None = None) -> TurnRequested:
     return TurnRequested(turn_id=uuid4(), chat_id=chat or uuid4())
 
 
-async def eventually(holds: Callable[[], Any] | Callable[[], Awaitable[Any]], within_s: float = 20.0) -> None:
+async def eventually(holds: Callable[[], Any] | Callable[[], Awaitable[Any]], within_s: float = 60.0) -> None:
     """Wait until a condition holds; fail when it does not in time."""
     async with asyncio.timeout(within_s):
         while True:

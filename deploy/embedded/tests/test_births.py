@@ -148,3 +148,17 @@ def holders(file: Path) -> list[int]:
             if descriptor.parts[2] != str(os.getpid()) and descriptor.readlink() == file:
                 found.append(int(descriptor.parts[2]))
     return found
+
+
+def test_what_is_loaded_before_the_fork_is_no_model_and_nothing_heavy() -> None:
+    program = "\n".join(
+        (
+            "import importlib, sys",
+            "from embedded.nursery import PRELOADED",
+            "for name in PRELOADED: importlib.import_module(name)",
+            "heavy = {'numpy', 'onnxruntime', 'tokenizers', 'tantivy', 'aiortc', 'av', 'moonshine_voice', 'openai'}",
+            "print(sorted(heavy & sys.modules.keys()))",
+        )
+    )
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert said.stdout.strip() == "[]"

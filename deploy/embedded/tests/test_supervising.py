@@ -23,7 +23,7 @@ from embedded.leftovers import end_leftovers
 from embedded.logs import cut
 from embedded.supervisor import Supervisor
 
-BOUND_S = 20.0
+BOUND_S = 60.0
 STEADY = "import time; open('ready', 'w').close(); time.sleep(600)"
 
 

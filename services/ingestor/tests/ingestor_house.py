@@ -35,7 +35,7 @@ from ingestor.app import Parts, assemble
 from ingestor.index import RetrieverIndex
 from ingestor.settings import Settings
 
-WITHIN_S = 10.0
+WITHIN_S = 60.0
 
 
 async def until(condition: Callable[[], object], *, within_s: float = WITHIN_S) -> None:

@@ -13,7 +13,7 @@ from contracts.events import Event
 from retriever.announcing import Announcements
 from retriever.visibility import PostgresVisibility
 
-WITHIN_S = 20.0
+WITHIN_S = 60.0
 
 
 async def collected(retriever: Retriever, done: Callable[[], Awaitable[bool]]) -> None:

@@ -31,7 +31,7 @@ async def test_a_dead_letter_is_shown_with_its_reason_and_can_be_tried_again(web
         await bus.publish(DocumentDeleted(refresh_id=uuid4(), path="valves.md", revision=1))
         consuming = asyncio.create_task(bus.consume("documents", "retriever", {DocumentDeleted: handle}))
         await until(lambda: handled)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while not (found := (await letters_of(web)).dead_letters):  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
         assert "the disk was full" in found[0].reason

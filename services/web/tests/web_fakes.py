@@ -169,7 +169,7 @@ async def serving(app: ASGIApp) -> AsyncGenerator[str]:
         bound.close()
 
 
-async def until(holds: Callable[[], object], within_s: float = 10.0) -> None:
+async def until(holds: Callable[[], object], within_s: float = 60.0) -> None:
     """Wait for a condition; it must hold within ``within_s`` seconds."""
     async with asyncio.timeout(within_s):
         while not holds():  # noqa: ASYNC110 - what is waited for is another's, and has no event
