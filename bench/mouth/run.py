@@ -87,11 +87,11 @@ async def run_of(mouth: LocalMouth, text: str) -> Run:
 
 
 async def sound_of(mouth: LocalMouth, text: str) -> bytes:
-    """The speech of ``text`` as the ears want it: PCM, 16 kHz."""
+    """The speech of ``text`` as the ears get it: PCM, 16 kHz, with some silence around it."""
     async with aclosing(mouth.speak(text, MANNER)) as pieces:
         pcm = b"".join([piece.pcm async for piece in pieces])
     samples = np.frombuffer(pcm, "<i2").astype(np.float32) / 32768
-    slow = np.asarray(soxr.resample(samples, 24_000, 16_000), np.float32)
+    slow = np.pad(np.asarray(soxr.resample(samples, 24_000, 16_000), np.float32), 4_800)
     return (np.clip(slow, -1, 1) * 32767).astype("<i2").tobytes()
 
 

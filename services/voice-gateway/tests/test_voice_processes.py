@@ -96,6 +96,24 @@ async def test_a_real_job_gets_in_between_two_results_of_a_guess(model: ModelPro
     assert [number async for number in guess] == [1, 2]
 
 
+async def test_a_guess_is_interrupted_within_its_step_for_what_somebody_waits_for(model: ModelProcess) -> None:
+    await model.wait_ready()
+    async with model.job(("wait", 0), due=GUESS) as guess:
+        waiting = asyncio.ensure_future(anext(guess))
+        await asyncio.sleep(0.05)
+        assert await model.call(("count", 1)) == 0
+        assert await waiting == "interrupted"
+
+
+async def test_closing_a_job_interrupts_the_step_that_it_is_in(model: ModelProcess) -> None:
+    await model.wait_ready()
+    async with model.job(("wait", 0)) as job:
+        waiting = asyncio.ensure_future(anext(job))
+        await asyncio.sleep(0.05)
+    assert await model.call(("count", 1)) == 0
+    assert await waiting == "interrupted"
+
+
 async def test_a_closed_job_frees_its_place_and_its_work_is_ended(model: ModelProcess, tmp_path: Path) -> None:
     async with model.job(("watched", 1_000)) as job:
         await anext(job)

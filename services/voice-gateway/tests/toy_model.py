@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Iterator
 
@@ -10,6 +11,10 @@ from collections.abc import Iterator
 class Toy:
     def __init__(self, folder: str) -> None:
         self._folder = folder
+        self._stop = threading.Event()
+
+    def interrupt(self) -> None:
+        self._stop.set()
 
     def run(self, payload: tuple[str, int]) -> Iterator[object]:
         what, number = payload
@@ -26,6 +31,10 @@ class Toy:
             case "sleep":
                 time.sleep(number)
                 yield "awake"
+            case "wait":
+                while self._stop.wait(60):
+                    self._stop.clear()
+                    yield "interrupted"
             case "die":
                 os._exit(number)
             case "watched":

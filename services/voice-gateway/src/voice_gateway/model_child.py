@@ -32,6 +32,14 @@ class Model(Protocol):
         ...
 
 
+class Interruptible(Protocol):
+    """A model that can be told, from another thread, to give up the step that it is in."""
+
+    def interrupt(self) -> None:
+        """The step is no longer wanted, or something else is wanted sooner; it may end with any result or none."""
+        ...
+
+
 def main() -> None:
     """Be a model's process until the input ends."""
     # Whatever a model's library prints must not get between the messages.
@@ -43,23 +51,54 @@ def main() -> None:
     factory, arguments, niceness = _read(commands)
     os.nice(niceness)
     waiting: queue.SimpleQueue[Command] = queue.SimpleQueue()
-    threading.Thread(target=_listen, args=(commands, waiting), daemon=True).start()
+    desk = _Desk()
+    threading.Thread(target=_listen, args=(commands, waiting, desk), daemon=True).start()
     module, _, function = str(factory).partition(":")
     model: Model = getattr(importlib.import_module(module), function)(**arguments)
+    desk.model = model
     _write(answers, ("result", None))
-    _work(model, waiting, answers)
+    _work(model, waiting, answers, desk)
 
 
-def _listen(commands: BinaryIO, waiting: queue.SimpleQueue[Command]) -> None:
+class _Desk:
+    """Which job is in work, seen from both threads."""
+
+    def __init__(self) -> None:
+        self.model: object = None
+        self._lock = threading.Lock()
+        self._number: int | None = None
+
+    @contextlib.contextmanager
+    def working_on(self, number: int) -> Iterator[None]:
+        with self._lock:
+            self._number = number
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._number = None
+
+    def interrupt(self, number: int) -> None:
+        with self._lock:
+            interrupt = getattr(self.model, "interrupt", None)
+            if number == self._number and interrupt is not None:
+                interrupt()
+
+
+def _listen(commands: BinaryIO, waiting: queue.SimpleQueue[Command], desk: _Desk) -> None:
     """Pass commands on; the gateway's end, however it came, is ours at once, whatever the model is doing."""
     try:
         while True:
-            waiting.put(_read(commands))
+            command: Command = _read(commands)
+            if command[0] in ("close", "interrupt"):
+                desk.interrupt(command[1])
+            if command[0] != "interrupt":
+                waiting.put(command)
     finally:
         os._exit(0)
 
 
-def _work(model: Model, waiting: queue.SimpleQueue[Command], answers: BinaryIO) -> None:
+def _work(model: Model, waiting: queue.SimpleQueue[Command], answers: BinaryIO, desk: _Desk) -> None:
     jobs: dict[int, Iterator[Any]] = {}
     while True:
         command, number, payload = waiting.get()
@@ -72,7 +111,8 @@ def _work(model: Model, waiting: queue.SimpleQueue[Command], answers: BinaryIO) 
         try:
             if command == "start":
                 jobs[number] = iter(model.run(pickle.loads(payload)))  # noqa: S301
-            answer = ("result", next(jobs[number]))
+            with desk.working_on(number):
+                answer = ("result", next(jobs[number]))
         except StopIteration:
             answer = ("end", None)
         except Exception as error:

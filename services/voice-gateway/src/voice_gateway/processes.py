@@ -7,11 +7,12 @@
         jobs that want their next result                      <- ready
         the one that is due first   --- start, payload -->   results = model.run(payload); next(results)
         hands it to whoever waits   <-- result -----------
-        closed                      --- close ----------->   results.close()
+        closed                      --- close ----------->   results.close(), after model.interrupt() where it has one
         ends, even by kill -9       --- end of file ----->   exits at once, in the middle of a step too
 
 The gateway asks for every single result, so between two results of one job a job that is due earlier gets in, a
-cancelled one costs at most the step it is in, and nobody computes what nobody reads. Messages are pickles with their
+cancelled one costs at most the step it is in, and nobody computes what nobody reads. A guess is interrupted within its
+step for what somebody waits for, where the model has an ``interrupt``. Messages are pickles with their
 length in front; both ends are the same program. Results must be plain values (``bytes``, ``str``, numbers, tuples,
 dataclasses of a light module), so that the gateway's process never loads what the model stands on.
 """
@@ -85,6 +86,7 @@ class ModelProcess:
         self._ready = asyncio.Event()
         self._ended = False
         self._number = 0
+        self._in_work: Job | None = None
 
     @property
     def ready(self) -> bool:
@@ -137,6 +139,7 @@ class ModelProcess:
                     self._ready.set()
                     await self._serve()
                 except Exception as error:
+                    self._in_work = None
                     warm = self._ready.is_set()
                     self._ready.clear()
                     self._lose(everything=not warm)
@@ -157,9 +160,9 @@ class ModelProcess:
                 step = await self._next_step(gone)
                 self._child.send(step.message)
                 step.job.started = True
-                step.job.in_work = step
+                step.job.in_work, self._in_work = step, step.job
                 kind, value = await asyncio.wait_for(self._child.receive(), self._stuck_s)
-                step.job.in_work = None
+                step.job.in_work = self._in_work = None
                 step.settle(kind, value)
                 if kind != "result":
                     self._open.discard(step.job)
@@ -204,6 +207,8 @@ class ModelProcess:
         step = _Step(self._number, job, asyncio.get_running_loop().create_future())
         self._asked.append(step)
         self._more.set()
+        if self._in_work is not None and job.due < GUESS <= self._in_work.due and self.ready:
+            self._child.send(("interrupt", self._in_work.number, b""))
         return step
 
     def close(self, job: Job) -> None:

@@ -15,7 +15,7 @@ from typing import Final
 
 from voice_gateway.mouth.normalising import Part
 
-_SIZES: Final = {True: (22, 42, 70, 90), False: (60, 90)}
+_SIZES: Final = {True: (22, 42, 70, 90), False: (50, 70)}
 """Of pieces in letters as spoken (about 14 a second), when somebody waits for the first and when nobody does."""
 
 

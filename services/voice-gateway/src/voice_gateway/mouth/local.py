@@ -91,7 +91,7 @@ class LocalMouth:
 
     @property
     def saturated(self) -> bool:
-        """Whether as many texts are in work as can be without a gap; one that is made and only plays is none of them."""
+        """Whether as many texts are in work as can be without a gap; one that is made, and only plays, is not."""
         return sum(not making.made for making in self._spoken) >= self._at_once
 
     async def wait_ready(self) -> None:
@@ -205,6 +205,8 @@ class _Making:
     async def _make(self) -> None:
         try:
             async for text, pcm in self._job:
+                if not pcm and not text:
+                    continue  # it gave way to something that is wanted now
                 self._made_s += len(pcm) / _BYTES_A_SECOND
                 if self._wanted_since is not None:
                     self._job.due = self._wanted_since + self._made_s

@@ -11,10 +11,10 @@ from voice_gateway.mouth.kokoro import RATE, Samples
 _FRAME: Final = RATE // 100
 _SILENCE: Final = 0.012
 """Of a frame of 10 ms, root mean square, 1.0 being the loudest: what is below it at the ends is no speech."""
-_LEAD_S: Final = 0.02
+_LEAD_S: Final = 0.04
 _BREATH: Final = 0.003
 """Of a frame beside speech: an "f" at an end is as soft as that, and the model's own silence softer still."""
-_TAIL_S: Final = 0.05
+_TAIL_S: Final = 0.07
 _LONGEST_TAIL_S: Final = 0.25
 """Behind the last loud frame, so much is kept, and more where something is breathed."""
 _PAUSES_S: Final = {",": 0.14, ";": 0.22, ":": 0.22, "—": 0.2, ".": 0.3, "!": 0.3, "?": 0.3, "…": 0.35}

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from voice_gateway.mouth.cutting import pieces
-from voice_gateway.mouth.kokoro import Kokoro, open_kokoro
+from voice_gateway.mouth.kokoro import Interrupted, Kokoro, Samples, open_kokoro
 from voice_gateway.mouth.lexicon import Lexicon, open_lexicon
 from voice_gateway.mouth.normalising import normalised
 from voice_gateway.mouth.pronouncing import sounds_of
@@ -25,7 +25,7 @@ class Speaker:
         self._lexicon = lexicon
 
     def run(self, payload: Job) -> Iterator[tuple[str, bytes]]:
-        """Each piece's part of the text, and its PCM."""
+        """Each piece's part of the text, and its PCM; an empty pair when it was interrupted: ask again."""
         text, voice, speed, hurried = payload
         for piece in pieces(text, normalised(text), hurried=hurried):
             sounds = sounds_of(piece.spoken, self._lexicon)
@@ -33,7 +33,19 @@ class Speaker:
             if piece.last and mark.isalpha():
                 sounds += "."
             numbers = numbers_of(sounds)
-            yield piece.text, shaped(self._kokoro.sound(numbers, voice, speed), mark, last=piece.last, speed=speed)
+            while (samples := self._sound(numbers, voice, speed)) is None:
+                yield "", b""
+            yield piece.text, shaped(samples, mark, last=piece.last, speed=speed)
+
+    def interrupt(self) -> None:
+        """Give up the piece that is being made."""
+        self._kokoro.interrupt()
+
+    def _sound(self, numbers: list[int], voice: str, speed: float) -> Samples | None:
+        try:
+            return self._kokoro.sound(numbers, voice, speed)
+        except Interrupted:
+            return None
 
 
 def make(voices: tuple[str, ...], threads: int) -> Speaker:
