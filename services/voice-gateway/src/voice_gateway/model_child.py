@@ -69,7 +69,7 @@ class _Desk:
         self._number: int | None = None
 
     @contextlib.contextmanager
-    def working_on(self, number: int) -> Iterator[None]:
+    def working_on(self, number: int) -> Generator[None]:
         with self._lock:
             self._number = number
         try:
