@@ -234,6 +234,13 @@ async def test_a_call_whose_client_cannot_be_reached_is_given_up(gateway: Gatewa
     await caller.close()
 
 
+@pytest.mark.parametrize("settings", [audible(QUESTION, idle_s=1.0)])
+async def test_a_call_in_which_nobody_speaks_is_ended(gateway: Gateway) -> None:
+    async with calling(gateway) as caller:
+        await until(lambda: caller.pc.connectionState == "closed")
+    assert len(gateway.sessions()) == 0
+
+
 async def test_a_client_without_a_data_channel_is_heard_all_the_same(gateway: Gateway) -> None:
     caller = Caller(channel=None)
     await caller.accept(await dial(gateway, caller))

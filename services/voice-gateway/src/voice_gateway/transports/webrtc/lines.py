@@ -19,7 +19,7 @@ from voice_gateway import protocol
 from voice_gateway.conversation import new_id
 from voice_gateway.credentials import Credentials, Grant
 from voice_gateway.errors import CallGone, EventError, Refused
-from voice_gateway.outbox import NORMAL, TOO_SLOW
+from voice_gateway.outbox import NORMAL, TOO_SLOW, Close
 from voice_gateway.session import Around, Session, session_span
 from voice_gateway.sessions import Sessions
 from voice_gateway.transports.webrtc.offer import Offer, read_offer
@@ -29,6 +29,7 @@ from voice_gateway.transports.webrtc.peer import Peer
 log = logging.getLogger(__name__)
 
 LAST_WORDS_S = 5.0
+IDLE_LOOK_S = 5.0
 MAX_UNREAD_EVENTS = 1000
 """A client that sends more before they can be served is sent away; the data channel cannot make it wait."""
 
@@ -115,6 +116,7 @@ class _Call:
         self.hung_up = asyncio.Event()
         self._grant, self._settings = grant, around.settings
         self._told: asyncio.Queue[str | bytes] = asyncio.Queue()
+        self._stirred = False
         self._peer = Peer(session.playout, thread, around.settings, hear=session.hear, read=self._read)
 
     async def run(self, offer: Offer, answered: asyncio.Future[tuple[str, str]]) -> None:
@@ -140,6 +142,7 @@ class _Call:
                 self._peer.over.wait(),
                 self.hung_up.wait(),
                 self._peer.watch(self._settings.call_lost_s),
+                self._idle(self._settings.idle_s),
             )
         ]
         writing = asyncio.create_task(self._write() if has_channel else self._forget())
@@ -167,7 +170,17 @@ class _Call:
             return
         await asyncio.Event().wait()
 
+    async def _idle(self, idle_s: float) -> None:
+        """End a call in which nobody said anything for ``idle_s``, though its microphone is open."""
+        quiet_s = 0.0
+        while quiet_s < idle_s:
+            await asyncio.sleep(min(IDLE_LOOK_S, idle_s / 4))
+            quiet_s = 0.0 if self._stirred or self.session.busy else quiet_s + min(IDLE_LOOK_S, idle_s / 4)
+            self._stirred = False
+        await self.session.leave(Close(1000, "Nothing was said for a long time; call again with a new credential."))
+
     def _read(self, message: str | bytes) -> None:
+        self._stirred = True
         if self._told.qsize() >= MAX_UNREAD_EVENTS:
             self.session.outbox.close(TOO_SLOW)
             return
