@@ -13,6 +13,7 @@ from voice_gateway.ears.vocabulary import Correction, Lexicon
 VOCABULARY = (
     "ORCHID-47", "Merrow Glasshouse", "merrowctl", "Nkemelu", "Ilse Brandt", "snake_case", "Kubernetes", "Kuechly",
     "C#", "pgvector", "Valves", "Dry House", "v2.1", "401", "Lee",
+    "Welwitschia",
 )  # fmt: skip
 LEXICON = Lexicon.read(*(str(model_files.inside_package(*file)) for file in model_files.LEXICON))
 CORRECT = Correction(VOCABULARY, LEXICON)
@@ -38,6 +39,8 @@ def test_what_is_spelt_alike_becomes_the_notes_spelling(heard: str, meant: str) 
     ("heard", "meant"),
     [
         ("What is orkid 47 for?", "What is ORCHID-47 for?"),
+        ("Is it ORCID47?", "Is it ORCHID-47?"),
+        ("When did else Brant plant the well-witchia?", "When did Ilse Brandt plant the Welwitschia?"),
         ("Where is Marrow Glass House?", "Where is Merrow Glasshouse?"),
         ("What does Enkemelu say?", "What does Nkemelu say?"),
         ("Is that Enkemelu's key?", "Is that Nkemelu's key?"),
@@ -74,9 +77,9 @@ def test_without_a_vocabulary_nothing_changes() -> None:
 
 
 @given(st.text(max_size=80))
-def test_any_text_is_taken_and_corrected_once(text: str) -> None:
-    once = CORRECT(text)
-    assert CORRECT(once) == once
+def test_any_text_is_taken_and_what_is_around_the_words_stays(text: str) -> None:
+    assert CORRECT(text).strip() or not text.strip()
+    assert CORRECT(f"(( {text}").startswith("(( ")
 
 
 @given(st.lists(st.text(max_size=20), max_size=10), st.text(max_size=40))

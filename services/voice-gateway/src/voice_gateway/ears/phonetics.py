@@ -34,6 +34,7 @@ _SPELLINGS: Final = tuple(
     for written, sounds in (
         (r"'", ""), (r"^(?:kn|gn|pn)", "n"), (r"^wr", "r"), (r"^x", "z"), (r"^ps", "s"), (r"mb$", "m"),
         (r"(?<=[a-z]{2})e$", ""), (r"(?<=[a-z]{2})es$", "s"),
+        (r"dt$", "t"), (r"tsch", "C"),
         (r"sch", "S"), (r"tch|ch(?![rl])", "C"), (r"chr", "kr"), (r"chl", "kl"), (r"sh", "S"), (r"ph", "f"),
         (r"th", "T"), (r"dge|dg(?=[iy])", "J"), (r"ght", "t"), (r"(?<=[aeiou])gh", ""), (r"gh", "g"), (r"wh", "w"),
         (r"ck", "k"), (r"qu", "kw"), (r"x", "ks"), (r"[ct]ion", "S@n"), (r"sion", "Z@n"), (r"sc(?=[eiy])", "s"),

@@ -42,19 +42,17 @@ class Lexicon:
 
     def __init__(self, *pronunciations: Mapping[str, object]) -> None:
         self._known: dict[str, str] = {}
+        self._common = frozenset(pronunciations[0]) if pronunciations else frozenset[str]()
         for words in pronunciations:
             for word, phonemes in words.items():
                 # A mapping names the pronunciation of each part of speech.
-                said = (
-                    next(iter(cast("dict[str, str | None]", phonemes).values()))
-                    if isinstance(phonemes, dict)
-                    else phonemes
-                )
-                self._known.setdefault(word, str(said or ""))
+                if isinstance(phonemes, dict):
+                    phonemes = next(iter(cast("dict[str, str | None]", phonemes).values()))
+                self._known.setdefault(word, str(phonemes or ""))
 
     @classmethod
     def read(cls, *files: str) -> Lexicon:
-        """From files of JSON: a word, its phonemes or a mapping with the DEFAULT ones."""
+        """From files of JSON, the one with the common words first: a word, its phonemes or a mapping of them."""
         found: list[Mapping[str, object]] = []
         for file in files:
             with open(file, encoding="utf-8") as content:  # noqa: PTH123 - a path as text comes over the pipe
@@ -64,6 +62,10 @@ class Lexicon:
     def is_english(self, word: str) -> bool:
         """Whether it is an ordinary word, in small letters, in whatever form."""
         return any(form in self._known for form in _forms(word))
+
+    def is_common(self, word: str) -> bool:
+        """Whether it is a word that a recogniser writes right by itself."""
+        return any(form in self._common for form in _forms(word))
 
     def sounds(self, word: str) -> str:
         """Of a word in small letters, or of a name."""
@@ -108,7 +110,7 @@ class Correction:
 
     def __call__(self, text: str) -> str:
         """The text, with the vocabulary's words where they were meant."""
-        if not self._spelt:
+        if not self._by_beginning and not self._spelt:
             return text
         tokens = list(_tokens(text))
         made: list[str] = []
@@ -151,16 +153,19 @@ class Correction:
         squashed = "".join(parts)
         if len(squashed) < _SHORTEST or squashed.isdigit() or len(parts) > _LONGEST + 2 or squashed in self._spelt:
             return
-        strange = [part for part in parts if not part.isdigit() and not self._lexicon.is_english(part)]
+        strange = [part for part in parts if not part.isdigit() and not self._lexicon.is_common(part)]
         mixed = any(not char.isalpha() and char not in " '’" for char in written) or _inner_capital(written)
-        if not strange and not mixed:
-            return  # English words in their own spelling: the recogniser knows them.
+        plain = not strange and not mixed
         spoken = "".join(part if part.isdigit() else self._lexicon.sounds(part) for part in parts)
         entry = _Entry(written, squashed, frozenset((spoken, sounds_of_spelling(squashed))), rank)
-        self._spelt[squashed] = entry
-        if min(map(len, entry.sounds)) >= _SHORTEST_BY_EAR and any(char.isalpha() for char in squashed):
-            for sounds in entry.sounds:
-                self._by_beginning[skeleton(sounds)[:1], len(sounds)].append(entry)
+        if not plain:
+            self._spelt[squashed] = entry
+        if min(map(len, entry.sounds)) < _SHORTEST_BY_EAR or not any(char.isalpha() for char in squashed):
+            return
+        for sounds in entry.sounds:
+            self._by_beginning[skeleton(sounds)[:1], len(sounds)].append(entry)
+            # English words in their own spelling: they are meant only where none was written.
+            if not plain:
                 self._by_skeleton[skeleton(sounds)].append(entry)
 
     def _like(self, span: list[_Token]) -> tuple[float, _Entry] | None:
@@ -169,7 +174,7 @@ class Correction:
         if not all(may_stand_at_an_edge(word) for word in (words[0], words[-1])):
             return None
         strange = [digits_of(word) is None and not self._lexicon.is_english(word) for word in words]
-        if any(token.text.isupper() and odd for token, odd in zip(span, strange, strict=True)):
+        if any(token.text.isalpha() and token.text.isupper() and odd for token, odd in zip(span, strange, strict=True)):
             return None  # Letters that were spelt out; it wrote down what it heard.
         english = not any(strange)
         least = _LIKE_STRANGE if all(strange) else _LIKE_PARTLY if any(strange) else _LIKE_ENGLISH
