@@ -133,6 +133,7 @@ async def test_a_silent_session_is_closed_with_its_reason_but_never_in_an_answer
         await ask(connection)
         failed = await hear_until(connection, "response.done")
         assert failed["response"]["status_details"]["error"]["code"] == "worker_lost"
+        assert (await hear(connection))["type"] == "rate_limits.updated"
         with pytest.raises(ConnectionClosed):
             await connection.recv()
         assert connection.close_code == 1000

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import datetime as dt
 import socket
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager
@@ -26,6 +27,7 @@ from contracts.turns import (
     Turn,
     TurnAccepted,
     TurnAsked,
+    TurnStatus,
 )
 from contracts.voice import ClientSecret
 from voice_gateway.sessions import Sessions
@@ -69,11 +71,29 @@ class FakeAgent:
     guessed: list[str] = field(default_factory=list[str])
     looked: list[UUID] = field(default_factory=list[UUID])
     stored: dict[UUID, Turn] = field(default_factory=dict[UUID, Turn])
+    _chats: dict[UUID, UUID] = field(default_factory=dict[UUID, UUID])
+    _running: set[UUID] = field(default_factory=set[UUID])
     _playing: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
 
     async def write(self, turn_id: UUID, *frames: Frame) -> None:
-        """Append frames to a turn."""
+        """Append frames to a turn; the last one is stored, for whoever has not read it yet and asks."""
+        for frame in frames:
+            if isinstance(frame, Done):
+                self.stored.setdefault(turn_id, self._turn(turn_id, "completed", frame.answer))
         await self.frames.append(turn_id, *frames)
+
+    def _turn(self, turn_id: UUID, status: TurnStatus, answer: str | None = None) -> Turn:
+        now = dt.datetime.now(dt.UTC)
+        return Turn(
+            turn_id=turn_id,
+            chat_id=self._chats.get(turn_id, turn_id),
+            trace_id=uuid4().hex,
+            question="?",
+            status=status,
+            answer=answer,
+            asked_at=now,
+            heartbeat_at=now,
+        )
 
     def app(self) -> FastAPI:
         """The agent's routes as the contract has them."""
@@ -90,11 +110,14 @@ class FakeAgent:
             self.traceparents.append(request.headers.get("traceparent"))
             turn_id = uuid4()
             self.turns.append(turn_id)
+            self._chats[turn_id] = asked.chat_id
+            self._running.add(turn_id)
             accepted = TurnAccepted(turn_id=turn_id, chat_id=asked.chat_id, trace_id=uuid4().hex)
             await self.write(turn_id, Accepted(turn_id=turn_id, trace_id=accepted.trace_id), Status(stage="searching"))
             playing = asyncio.create_task(_play(self.play(self, turn_id)))
             self._playing.add(playing)
             playing.add_done_callback(self._playing.discard)
+            playing.add_done_callback(lambda _: self._running.discard(turn_id))
             return Response(accepted.model_dump_json(), 202, media_type="application/json")
 
         @app.get("/turns/{turn_id}")
@@ -102,6 +125,8 @@ class FakeAgent:
             self.looked.append(turn_id)
             if turn_id in self.stored:
                 return Response(self.stored[turn_id].model_dump_json(), media_type="application/json")
+            if turn_id in self._running:
+                return Response(self._turn(turn_id, "running").model_dump_json(), media_type="application/json")
             return Response(Refusal(code="not_found", message="No.").model_dump_json(), 404)
 
         @app.post("/turns/{turn_id}/heard", status_code=202)
