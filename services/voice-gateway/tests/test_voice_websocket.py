@@ -126,7 +126,7 @@ async def test_a_full_house_says_so_and_the_credential_stays_good(gateway: Gatew
         assert (await hear(connection))["type"] == "session.created"
 
 
-@pytest.mark.parametrize("settings", [Settings(idle_s=0.2, silent_s=0.1)])
+@pytest.mark.parametrize("settings", [Settings(idle_s=1.0, silent_s=0.1)])
 async def test_a_silent_session_is_closed_with_its_reason_but_never_in_an_answer(gateway: Gateway) -> None:
     gateway.agent.play = begin_only
     async with connect(gateway.ws_url, additional_headers=bearer((await gateway.mint()).value)) as connection:
