@@ -36,7 +36,7 @@ class Kokoro:
         options = cast("Any", onnxruntime.SessionOptions())
         options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
         options.enable_cpu_mem_arena = False
-        # Threads that spin while they wait take the core from the ears, and from each other: measured, up to ten times.
+        # Threads that spin while they wait take the cores from the ears, and from each other.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         self._session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
         self._voices = voices
