@@ -18,6 +18,8 @@ from recordings import RATE, STEP, Samples, Sound, load, of_pcm, resampled
 
 VOICES = Path(__file__).parents[1] / "services/voice-gateway/tests/mouth"
 EARS_RATE = 16_000
+SPEED = 0.9
+"""Of the questions: as somebody speaks who wants to be understood."""
 LONGEST_S = 15.0
 GAP_S = 0.5
 AROUND = RATE // 4
@@ -57,7 +59,7 @@ def speak(voice: str, folder: Path, texts: Sequence[tuple[str, str]]) -> None:
 
     speaker = make((str(VOICES / f"{voice}.bin"),), 2)
     for name, text in texts:
-        pcm = b"".join(sound for _, sound in speaker.run((text, voice, 1.0, False)))
+        pcm = b"".join(sound for _, sound in speaker.run((text, voice, SPEED, False)))
         of_pcm(pcm).save(folder / f"{name}.wav", RATE)
 
 

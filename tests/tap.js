@@ -8,6 +8,7 @@
 // `TAP_WORKLET` and `TAP_CUE` are replaced: the text of tap-worklet.js, and whether a stream that `tap.play(name)` plays
 // into takes the microphone's place.
 (() => {
+  const RAW = { echoCancellation: false, noiseSuppression: false, autoGainControl: false };
   const cue = TAP_CUE;
   const tap = {
     /** When the recording begins, on its clock. @type {number | null} */ began: null,
@@ -92,7 +93,11 @@
   if (navigator.mediaDevices) {
     navigator.mediaDevices.getUserMedia = async (wanted) => {
       const { context, left, stream } = await open();
-      const given = cue ? new MediaStream(stream.getTracks().map((track) => track.clone())) : await getUserMedia(wanted);
+      // A recording needs no repair: what is made against rooms and loudspeakers takes syllables from it.
+      const raw = { ...(typeof wanted.audio === "object" && wanted.audio), ...RAW };
+      const given = cue
+        ? new MediaStream(stream.getTracks().map((track) => track.clone()))
+        : await getUserMedia({ ...wanted, audio: raw });
       if (!cue) new MediaStreamAudioSourceNode(context, { mediaStream: given.clone() }).connect(left);
       return given;
     };
