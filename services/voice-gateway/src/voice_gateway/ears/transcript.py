@@ -10,7 +10,7 @@ intervals, so that the work stays within about three times the sound's length ho
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Generator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -55,7 +55,7 @@ class Transcript:
         if self.length_ms - self._began_ms >= _LONGEST_MS:
             self._cut()
 
-    def guess(self) -> Coroutine[Any, Any, str | None] | None:
+    def guess(self) -> Awaitable[str | None] | None:
         """What was said so far, if it is time to listen again and nothing of it is being listened to."""
         known_ms = 0
         if self._guess is not None:
@@ -67,7 +67,7 @@ class Transcript:
         self._guess = self._listen(self._began_ms, self.length_ms, guess=True)
         return self._join(self._guess)
 
-    def words(self) -> Coroutine[Any, Any, str | None]:
+    def words(self) -> Awaitable[str | None]:
         """All that was said until now; what failed is tried again, and nothing else is listened to twice."""
         if self._guess is not None:
             self._guess.task.cancel()
@@ -75,7 +75,7 @@ class Transcript:
         self._last = self._listen(self._began_ms, self.length_ms)
         return self._join(self._last)
 
-    def said(self) -> Coroutine[Any, Any, str | None]:
+    def said(self) -> Awaitable[str | None]:
         """What :meth:`words` gave last, which still holds when only silence came after it."""
         if self._last is None or self._last.failed or any(piece.failed for piece in self._done):
             return self.words()
@@ -120,14 +120,8 @@ class Transcript:
         except ModelError:
             return None
 
-    async def _join(self, last: _Piece) -> str | None:
-        found: list[str] = []
-        for piece in (*self._done, last):
-            words = await asyncio.shield(piece.task)
-            if words is None:
-                return None
-            found.append(words)
-        return " ".join(words for words in found if words)
+    def _join(self, last: _Piece) -> Awaitable[str | None]:
+        return _Joined((*self._done, last))
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,3 +133,22 @@ class _Piece:
     @property
     def failed(self) -> bool:
         return self.task.done() and (self.task.cancelled() or self.task.result() is None)
+
+
+class _Joined:
+    """The words of pieces, one after the other; nothing is lost when nobody waits for them after all."""
+
+    def __init__(self, pieces: tuple[_Piece, ...]) -> None:
+        self._pieces = pieces
+
+    def __await__(self) -> Generator[Any, None, str | None]:
+        return self._words().__await__()
+
+    async def _words(self) -> str | None:
+        found: list[str] = []
+        for piece in self._pieces:
+            words = await asyncio.shield(piece.task)
+            if words is None:
+                return None
+            found.append(words)
+        return " ".join(words for words in found if words)

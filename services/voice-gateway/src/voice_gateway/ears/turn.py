@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from typing import Any, Final, Protocol
 
 from voice_gateway.ears.endpointer import PERHAPS, WINDOW_MS
@@ -83,8 +83,8 @@ class Turn:
         words = self._transcript.words() if first else self._transcript.said()
         self._drop(self._guess)
         self._drop(self._look)
-        melody = self._melody(self._transcript.sound(_MELODY_BYTES))
-        self._look = asyncio.create_task(self._likelihood(words, melody), name="is the turn over")
+        sound = self._transcript.sound(_MELODY_BYTES)
+        self._look = asyncio.create_task(self._likelihood(words, sound), name="is the turn over")
 
     async def likelihood(self) -> float:
         """The answer of the last look, 0 to 1."""
@@ -132,12 +132,10 @@ class Turn:
         except TimeoutError:
             return None
 
-    async def _likelihood(
-        self, words: Coroutine[Any, Any, str | None], melody: Coroutine[Any, Any, float | None]
-    ) -> float:
+    async def _likelihood(self, words: Awaitable[str | None], sound: bytes) -> float:
         try:
             async with asyncio.timeout(_WORDS_S):
-                text, sounds_over = await asyncio.gather(words, melody)
+                text, sounds_over = await asyncio.gather(words, self._melody(sound))
         except TimeoutError:
             return 0.0
         if text is None:
