@@ -121,3 +121,11 @@ def test_of_valkey_the_name_and_the_version_are_said() -> None:
 def test_without_a_folder_nothing_is_said_of_a_data_folder(tmp_path: Path) -> None:
     assert "data" not in {finding.what for finding in doctor.examine(None, 0, None)}
     assert "data" in {finding.what for finding in doctor.examine(None, 0, tmp_path / "data")}
+
+
+def test_a_voice_needs_as_much_memory_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    meminfo = tmp_path / "meminfo"
+    meminfo.write_text(f"MemAvailable: {3 * 512 * 1024} kB\n")
+    assert "TALKDOWN_VOICE=simulated" in doctor.memory(meminfo).said
+    monkeypatch.setenv("TALKDOWN_VOICE", "simulated")
+    assert doctor.memory(meminfo) == Finding("memory", "good", "1.5 GiB available")

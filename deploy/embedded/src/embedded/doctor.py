@@ -197,15 +197,17 @@ def data_folder(folder: Path | None, data: Path | None) -> Finding:
 
 
 def memory(meminfo: Path = Path("/proc/meminfo")) -> Finding:
-    """Whether there is room for the servers, the services and the model: about 1 GiB."""
+    """Whether there is room for the servers, the services and the models: about 1 GiB, and as much for a voice."""
     try:
         fields = dict(line.split(":", 1) for line in meminfo.read_text().splitlines() if ":" in line)
         available = int(fields["MemAvailable"].split()[0]) * 1024
     except (OSError, KeyError, ValueError):
         return Finding("memory", "good", "cannot be read here")
     said = f"{available / 1024**3:.1f} GiB available"
-    if available < 1024**3:
-        return Finding("memory", "warning", f"{said}, and Talkdown takes about 1 GiB: end other programs first.")
+    needed = 2 if voice().said.startswith("the models that hear") else 1
+    if available < needed * 1024**3:
+        told = f"{said}, and Talkdown takes about {needed} GiB: end other programs first"
+        return Finding("memory", "warning", f"{told}{', or set TALKDOWN_VOICE=simulated.' if needed > 1 else '.'}")
     return Finding("memory", "good", said)
 
 
