@@ -18,7 +18,7 @@ import numpy as np
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parents[1] / "tests"))
 
-from recordings import RATE, Recordings, Sound, cough, fan, load, of_people, resampled, silence, typing  # noqa: E402
+from recordings import Recordings, Sound, cough, fan, load, of_people, silence, typing  # noqa: E402
 
 PACKAGE = "pocketsphinx-testdata"
 DATA = Path("usr/share/pocketsphinx/test/data")
@@ -27,7 +27,9 @@ TWO_CITIES = (
     "it was the best of times it was the worst of times it was the age of wisdom it was the age of foolishness it was"
     " the epoch of belief it was the epoch of incredulity it was the season of light it was the season of darkness it"
     " was the spring of hope it was the winter of despair we had everything before us we had nothing before us we were"
-    " all going direct to heaven we were all going direct the other way"
+    " all going direct to heaven we were all going direct the other way in short the period was so far like the present"
+    " period that some of its noisiest authorities insisted on its being received for good or for evil in the"
+    " superlative degree of comparison only"
 )
 VOCABULARY = (
     "ORCHID-47", "Nkemelu", "merrowctl", "Ilse Brandt", "Welwitschia", "Merrow Glasshouse", "Oyelaran", "Haworthia",
@@ -88,11 +90,6 @@ def noises() -> dict[str, Sound]:
             np.concatenate([np.concatenate((silence(2).samples, cough(seed).samples)) for seed in range(5)])
         ),
     }
-
-
-def slow(sound: Sound) -> bytes:
-    """PCM16 at 16 kHz, as the recogniser takes it."""
-    return Sound(resampled(sound.samples, RATE, 16_000)).pcm
 
 
 def _downloaded(folder: Path) -> Path | None:
