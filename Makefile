@@ -4,7 +4,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-UV := UV_PYTHON_DOWNLOADS=never VIRTUAL_ENV=$(VENV) $(BIN)/uv
+UV := UV_PYTHON_DOWNLOADS=never UV_COMPILE_BYTECODE=1 VIRTUAL_ENV=$(VENV) $(BIN)/uv
 OURS := contracts chassis services/ingestor services/retriever services/agent services/voice-gateway services/web deploy/embedded
 FOLDER ?= handbook
 export FOLDER
