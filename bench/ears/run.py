@@ -21,12 +21,12 @@ from pathlib import Path
 import numpy as np
 
 HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE), str(HERE.parent)]
+sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parents[1] / "tests")]
 
 from machine import machine  # noqa: E402
+from recordings import RATE, Sound  # noqa: E402
 from sounds import VOCABULARY, Said, names, noises, people  # noqa: E402
 
-from recordings import RATE, Sound  # noqa: E402, I001 - of the tests; sounds says where they are
 from voice_gateway.ears.local import LocalEars, open_ears  # noqa: E402
 from voice_gateway.ears.port import Heard, Tuning, Utterance  # noqa: E402
 from voice_gateway.processes import ModelProcess  # noqa: E402
