@@ -14,7 +14,7 @@ class Settings(ServiceSettings):
 
     parts: ClassVar[frozenset[Part]] = frozenset({"answers"})
 
-    retriever_url: str = Field(default="http://127.0.0.1:8102", description="the address of the retriever")
+    retriever_url: str = Field(default="http://127.0.0.1:3011", description="the address of the retriever")
 
     turns_in_chat: int = Field(default=4, ge=1, description="how many turns may wait or run in one chat")
     active_chats: int = Field(default=100, ge=1, description="how many chats may have turns at once")

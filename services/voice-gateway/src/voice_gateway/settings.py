@@ -17,7 +17,7 @@ class Settings(ServiceSettings):
 
     port: int = 3013
     agent_url: str = "http://127.0.0.1:3010"
-    retriever_url: str = "http://127.0.0.1:8102"
+    retriever_url: str = "http://127.0.0.1:3011"
     max_words: Annotated[int, Field(ge=1, le=5000)] = Field(
         default=1000, description="of the notes that the ears listen for"
     )
