@@ -46,7 +46,11 @@ def test_a_mode_is_a_preset_and_each_part_may_be_chosen(monkeypatch: pytest.Monk
     monkeypatch.setenv("TALKDOWN_MODE", "live")
     monkeypatch.setenv("TALKDOWN_EMBEDDINGS", "scripted")
     settings = ServiceSettings()
-    assert (settings.chosen_embeddings, settings.chosen_answers) == ("scripted", "responses")
+    assert (settings.chosen_embeddings, settings.chosen_answers, settings.chosen_voice) == (
+        "scripted",
+        "responses",
+        "openai",
+    )
 
 
 @pytest.mark.behaviour("T13")
@@ -67,6 +71,28 @@ def test_live_without_a_key_does_not_start_and_says_what_to_set(
 
 
 @pytest.mark.behaviour("T13")
+def test_a_part_that_was_chosen_by_itself_is_what_is_to_be_changed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TALKDOWN_ANSWERS", "chat")
+    with pytest.raises(SystemExit):
+        load(Answering)
+    assert "or TALKDOWN_ANSWERS=extractive to use none" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("address", "told"),
+    [
+        (None, "https://api.openai.com/v1"),
+        ("http://127.0.0.1:11434/v1/", "http://127.0.0.1:11434/v1"),
+        ("https://me:pw-secret@models.lan", "https://models.lan"),
+    ],
+)
+def test_the_providers_address_is_told_without_a_password(address: str | None, told: str) -> None:
+    assert ServiceSettings(openai_base_url=address).provider_url == told
+
+
+@pytest.mark.behaviour("T13")
 def test_a_service_that_carries_out_no_part_needs_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TALKDOWN_MODE", "live")
     assert load(ServiceSettings).mode == "live"
@@ -78,6 +104,8 @@ def test_a_service_that_carries_out_no_part_needs_no_key(monkeypatch: pytest.Mon
         ("TALKDOWN_PORT", "eighty", "TALKDOWN_PORT is wrong"),
         ("TALKDOWN_PORT", "70000", "a port from 0 to 65535"),
         ("TALKDOWN_MODE", "cloud", "set it to local, simulated or live"),
+        ("OPENAI_BASE_URL", "models.lan/v1", "it is written as https://host/v1"),
+        ("OPENAI_BASE_URL", "https://a;script-src *", "OPENAI_BASE_URL is wrong"),
         ("TALKDOWN_BUS_PARTITIONS", "0", "TALKDOWN_BUS_PARTITIONS is wrong"),
     ],
 )

@@ -6,10 +6,12 @@ A mode is a preset of three parts (embeddings, answers, voice), and each part ma
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import ClassVar, Literal, NoReturn, TypeVar
+from urllib.parse import urlsplit, urlunsplit
 
-from pydantic import AliasChoices, Field, SecretStr, ValidationError, model_validator
+from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
@@ -23,9 +25,12 @@ Part = Literal["embeddings", "answers", "voice"]
 PRESETS: dict[Mode, tuple[Embeddings, Answers, Voice]] = {
     "local": ("local", "extractive", "local"),
     "simulated": ("scripted", "scripted", "simulated"),
-    "live": ("openai", "responses", "simulated"),
+    "live": ("openai", "responses", "openai"),
 }
+KEYLESS: dict[Part, str] = {"embeddings": "local", "answers": "extractive", "voice": "local"}
+OPENAI_URL = "https://api.openai.com/v1"
 NEEDS_OPENAI = frozenset({"openai", "responses", "chat"})
+ADDRESS = re.compile(r"https?://[^/?#\s;,'\"]+(?:/[^?#\s]*)?")
 PREFIX = "TALKDOWN_"
 EXIT_CODE = 2
 """What a process answers when its settings are wrong."""
@@ -106,6 +111,19 @@ class ServiceSettings(BaseSettings):
         """The bus in force: its own address, else the one of the frames."""
         return (self.bus_url or self.redis_url).get_secret_value()
 
+    @property
+    def provider_url(self) -> str:
+        """The provider's address as anybody may be told it: without a slash at its end, a user or a password."""
+        parts = urlsplit(self.openai_base_url or OPENAI_URL)
+        return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path.rstrip("/"), "", ""))
+
+    @field_validator("openai_base_url")
+    @classmethod
+    def _is_an_address(cls, value: str | None) -> str | None:
+        if value is not None and not ADDRESS.fullmatch(value):
+            raise ValueError("it is written as https://host/v1")
+        return value
+
     @model_validator(mode="after")
     def _key_is_there(self) -> ServiceSettings:
         chosen: dict[Part, str] = {
@@ -113,11 +131,13 @@ class ServiceSettings(BaseSettings):
             "answers": self.chosen_answers,
             "voice": self.chosen_voice,
         }
-        asking = [part for part in sorted(self.parts) if chosen[part] in NEEDS_OPENAI]
+        asking: list[Part] = [part for part in chosen if part in self.parts and chosen[part] in NEEDS_OPENAI]
         if asking and not (self.openai_api_key and self.openai_api_key.get_secret_value().strip()):
+            keyless = " and ".join(f"TALKDOWN_{part.upper()}={KEYLESS[part]}" for part in asking)
+            without = "TALKDOWN_MODE=local" if self.mode == "live" else keyless
             raise ValueError(
-                f"OPENAI_API_KEY is not set, and {' and '.join(asking)} (TALKDOWN_MODE={self.mode}) need it: "
-                "set OPENAI_API_KEY to a key of the provider, or TALKDOWN_MODE=local to use none."
+                f"OPENAI_API_KEY is not set, and it is needed for {' and '.join(asking)} (TALKDOWN_MODE={self.mode}): "
+                f"set OPENAI_API_KEY to a key of the provider, or {without} to use none."
             )
         return self
 

@@ -10,6 +10,7 @@ from pydantic import Field
 from contracts.vocabulary import Count, JsonObject, Message, Timestamp
 
 CREDENTIAL_LIFETIME_S = 60
+CREDENTIAL_PATTERN = r"^ek_[A-Za-z0-9_-]{20,}$"
 
 
 class ClientSecretRequested(Message):
@@ -23,10 +24,15 @@ class ClientSecretRequested(Message):
 class ClientSecret(Message):
     """The credential (``ek_...``), good for one connection within its lifetime."""
 
-    value: Annotated[str, Field(pattern=r"^ek_[A-Za-z0-9_-]{20,}$")]
+    value: Annotated[str, Field(pattern=CREDENTIAL_PATTERN)]
     expires_at: Count = Field(description="Unix seconds")
     session: JsonObject
     voice: Literal["simulated", "local", "openai", "gemini"]
+    url: str | None = Field(
+        default=None,
+        description="where the provider holds the session: WebSockets there, SDP offers at `{url}/calls`;"
+        " null: at /v1/realtime of whoever gave the credential",
+    )
     chat_id: UUID
 
 

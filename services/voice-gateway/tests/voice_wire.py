@@ -8,7 +8,7 @@ import typing
 from typing import Any, cast
 
 from openai import BaseModel as ProviderModel
-from openai.types.realtime import RealtimeServerEvent
+from openai.types.realtime import RealtimeServerEvent, RealtimeSessionCreateRequest
 from pydantic import BaseModel, ConfigDict, create_model
 
 
@@ -44,3 +44,8 @@ def check(event: dict[str, Any]) -> BaseModel:
     kind = KINDS.get(event["type"])
     assert kind is not None, f"the provider knows no event {event['type']!r}"
     return cast(BaseModel, _strict(kind).model_validate(event))
+
+
+def check_session(session: dict[str, Any]) -> BaseModel:
+    """The session that is asked of the provider, as its type reads it, strictly."""
+    return cast(BaseModel, _strict(RealtimeSessionCreateRequest).model_validate(session))

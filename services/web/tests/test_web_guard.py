@@ -132,6 +132,25 @@ async def test_every_answer_carries_the_headers_that_bind_the_page(web: Running)
         assert headers["referrer-policy"] == "no-referrer"
 
 
+@pytest.mark.parametrize(
+    ("changed", "connects"),
+    [
+        ({"voice": "local"}, None),
+        ({"mode": "live", "voice": "openai"}, "connect-src 'self' https://api.openai.com wss://api.openai.com"),
+        (
+            {"voice": "openai", "openai_base_url": "http://me:pw-secret@127.0.0.1:8080/v1/"},
+            "connect-src 'self' http://127.0.0.1:8080 ws://127.0.0.1:8080",
+        ),
+    ],
+)
+async def test_the_page_may_call_the_provider_only_where_that_holds_the_calls(
+    web: Running, connects: str | None
+) -> None:
+    policy = (await web.page.get("/")).headers["content-security-policy"].split("; ")
+    assert [part for part in policy if part.startswith("connect-src")] == ([connects] if connects else [])
+    assert "default-src 'self'" in policy
+
+
 def test_two_hosts_in_one_request_are_refused() -> None:
     guard = Guard(lambda *_: None)  # type: ignore[arg-type,return-value]
     scope = {"type": "http", "method": "GET", "headers": [(b"host", b"localhost"), (b"host", b"evil.example")]}

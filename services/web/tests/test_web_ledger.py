@@ -118,20 +118,25 @@ async def test_a_path_out_of_the_folder_is_refused(web: Running, path: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("fields", "documents", "questions"),
+    ("fields", "documents", "questions", "voice"),
     [
-        ({"mode": "local"}, None, None),
-        ({"mode": "simulated"}, None, None),
-        ({"mode": "live"}, "api.openai.com", "api.openai.com"),
+        ({"mode": "local", "voice": "local"}, None, None, None),
+        ({"mode": "simulated"}, None, None, None),
+        ({"mode": "live", "voice": "openai"}, *["api.openai.com"] * 3),
+        ({"mode": "live", "voice": "local"}, "api.openai.com", "api.openai.com", None),
+        ({"mode": "local", "voice": "openai", "openai_base_url": "https://me:pw@voice.lan/v1"}, *["voice.lan"] * 3),
         (
             {"mode": "local", "answers": "chat", "openai_base_url": "http://127.0.0.1:11434/v1"},
             *["127.0.0.1:11434"] * 2,
+            None,
         ),
     ],
 )
-def test_what_leaves_the_machine_is_said(fields: dict[str, Any], documents: str | None, questions: str | None) -> None:
+def test_what_leaves_the_machine_is_said(
+    fields: dict[str, Any], documents: str | None, questions: str | None, voice: str | None
+) -> None:
     parts = parts_of(ServiceSettings(openai_api_key=SecretStr("any"), **fields))
-    assert [leaf.to for leaf in parts.leaves] == [documents, questions, None]
+    assert [leaf.to for leaf in parts.leaves] == [documents, questions, voice]
 
 
 async def test_the_page_and_its_modules_are_served(web: Running) -> None:

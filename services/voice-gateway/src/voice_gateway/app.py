@@ -7,7 +7,6 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import TypedDict
-from uuid import uuid4
 
 from fastapi import APIRouter, FastAPI, Request, Response, WebSocket
 
@@ -18,17 +17,17 @@ from chassis.redis import open_redis
 from chassis.refusals import refusal
 from chassis.server import health_of, service
 from contracts.turns import Refusal
-from contracts.voice import ClientSecret, ClientSecretRequested, Timeline
-from voice_gateway import door
+from contracts.voice import Timeline
+from voice_gateway import door, minting
 from voice_gateway.agent import HttpAgent
 from voice_gateway.calls import Calls
-from voice_gateway.conversation import new_id
-from voice_gateway.credentials import Credentials, Grant
+from voice_gateway.credentials import Credentials
 from voice_gateway.ears.port import Ears
-from voice_gateway.errors import BadRequest, EventError, Refused
+from voice_gateway.errors import Refused
 from voice_gateway.learning import keep_learning
 from voice_gateway.mouth.port import Mouth
 from voice_gateway.opening import open_senses
+from voice_gateway.providers.openai import MAX_KEYWORDS, OpenAIVoice
 from voice_gateway.session import Around
 from voice_gateway.sessions import Sessions
 from voice_gateway.settings import Settings
@@ -63,7 +62,8 @@ def create_app(settings: Settings) -> FastAPI:
             FrameHub(redis) as frames,
         ):
             agent = HttpAgent(client, frames, silent_s=settings.silent_s, lost_s=settings.lost_s)
-            around = Around(settings, agent, Calls(), senses)
+            provider = OpenAIVoice(settings) if settings.chosen_voice == "openai" else None
+            around = Around(settings, agent, Calls(), senses, provider)
             app.state.sessions = sessions = Sessions(settings.max_sessions, senses)
             beside: list[asyncio.Task[None]] = []
             if senses is not None:
@@ -71,6 +71,10 @@ def create_app(settings: Settings) -> FastAPI:
                 health.check("mouth", partial(_models, "the mouth", senses.mouth))
                 teaching = keep_learning(senses.ears, retriever.raw, settings.max_words)
                 beside.append(asyncio.create_task(teaching))
+            if provider is not None:
+                teaching = keep_learning(provider, retriever.raw, min(MAX_KEYWORDS, settings.max_words))
+                beside.append(asyncio.create_task(teaching))
+                beside.append(asyncio.create_task(asyncio.to_thread(provider.warm)))
             credentials = Credentials(lifetime_s=settings.credential_s, limit=settings.max_credentials)
             app.state.exchange = exchange = Exchange(around, credentials, sessions)
             beside.append(asyncio.create_task(exchange.warm()))
@@ -84,9 +88,12 @@ def create_app(settings: Settings) -> FastAPI:
                 await stopping
                 await exchange.close()
                 await agent.close()
+                if provider is not None:
+                    await provider.close()
 
     app = service("voice-gateway", lifespan, settings, browsers=True, larger_bodies=LARGER_BODIES)
     app.add_exception_handler(Refused, _refused)
+    app.include_router(minting.router)
     app.include_router(router)
     app.include_router(on_webrtc.router)
     return app
@@ -108,33 +115,7 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 
 router = APIRouter()
-REFUSALS: dict[int | str, dict[str, object]] = {
-    status: {"model": Refusal} for status in (400, 403, 404, 413, 429, 500, 503)
-}
-
-
-@router.post("/v1/realtime/client_secrets", responses=REFUSALS)
-async def mint(request: Request, response: Response, asked: ClientSecretRequested) -> ClientSecret:
-    """Make a credential for one connection of one chat, to be used within a minute."""
-    state: Around = request.state.around
-    credentials: Credentials = request.state.credentials
-    door.check_origin(request, state.settings.allowed_origins)
-    try:
-        config = state.means.updated(state.means.first(), asked.session)
-    except EventError as error:
-        raise BadRequest(error.message) from error
-    grant = Grant(new_id("sess"), asked.chat_id or uuid4(), config, telemetry.inject())
-    minted = credentials.mint(grant, seconds=_seconds(asked))
-    state.calls.open(grant.call_id, grant.chat_id, grant.traceparent)
-    response.headers["cache-control"] = "no-store"
-    session = {"id": grant.call_id, "object": "realtime.session", **config.wire()}
-    return ClientSecret(
-        value=minted.value,
-        expires_at=minted.expires_at,
-        session=session,
-        voice=state.settings.chosen_voice,
-        chat_id=grant.chat_id,
-    )
+REFUSALS: dict[int | str, dict[str, object]] = {status: {"model": Refusal} for status in (400, 403, 404, 413, 500, 503)}
 
 
 @router.post("/calls/{call_id}/timeline", status_code=204, responses=REFUSALS)
@@ -154,15 +135,3 @@ async def realtime(websocket: WebSocket) -> None:
         await sideband.serve(websocket, around=state.around, credentials=state.credentials, exchange=state.exchange)
         return
     await on_websocket.serve(websocket, around=state.around, credentials=state.credentials, sessions=state.sessions)
-
-
-def _seconds(asked: ClientSecretRequested) -> int | None:
-    """The lifetime that was asked for, in seconds; a longer one than ours becomes ours."""
-    if asked.expires_after is None:
-        return None
-    seconds: object = asked.expires_after.get("seconds")
-    if seconds is None:
-        return None
-    if not isinstance(seconds, int) or isinstance(seconds, bool) or seconds < 1:
-        raise BadRequest("`expires_after.seconds` is a whole number of seconds, from 1 on.")
-    return seconds

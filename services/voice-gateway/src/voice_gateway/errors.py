@@ -7,6 +7,7 @@
     │   ├── BadRequest          400
     │   ├── NotSupported        400
     │   ├── OfferRefused        400
+    │   ├── CallsElsewhere      400
     │   ├── CredentialMissing   401
     │   ├── CredentialRefused   401
     │   ├── OriginRefused       403
@@ -18,7 +19,13 @@
     │   │   ├── EarsBusy
     │   │   └── MouthSaturated
     │   ├── GoingAway           503
-    │   └── NoWay               503
+    │   ├── NoWay               503
+    │   └── NoCredential        502, the provider of the voice gave none
+    │       ├── KeyRefused
+    │       ├── SettingsRefused
+    │       ├── NoCredit
+    │       ├── ProviderBusy    429, with Retry-After
+    │       └── ProviderSilent  503, with Retry-After
     ├── EventError              an `error` event; the session goes on
     │   └── AudioNotHere
     ├── AnswerFailed            a `response.done` with status `failed`; the session goes on
@@ -57,7 +64,7 @@ class Refused(VoiceError):
     status: ClassVar[int] = 400
     close_code: ClassVar[int] = 1008
     """Of a WebSocket that was accepted only to say this: policy violation, RFC 6455 section 7.4.1."""
-    retry_after_s: ClassVar[int | None] = None
+    retry_after_s: int | None = None
 
 
 class BadRequest(Refused):
@@ -108,6 +115,12 @@ class OfferRefused(Refused):
     code = "invalid_offer"
 
 
+class CallsElsewhere(Refused):
+    """Calls are held by the provider here: connect to the `url` that came with the credential."""
+
+    code = "calls_elsewhere"
+
+
 class TooLarge(Refused):
     """The request's body is larger than it may be; send less."""
 
@@ -146,6 +159,48 @@ class NoWay(Refused):
     """No call can reach this machine: TALKDOWN_ICE_ADDRESSES or TALKDOWN_ICE_PORTS name nothing that is free here."""
 
     code, status, retry_after_s = "no_way", 503, 5
+
+
+class NoCredential(Refused):
+    """The provider of the voice could not open a call; try again in a moment."""
+
+    code, status = "provider_failed", 502
+
+
+class KeyRefused(NoCredential):
+    """The provider of the voice refused the key: set OPENAI_API_KEY to one that it takes, and start Talkdown again."""
+
+    code = "key_refused"
+
+
+class SettingsRefused(NoCredential):
+    """The provider of the voice has no such call: check TALKDOWN_REALTIME_MODEL, TALKDOWN_TRANSCRIPTION_MODEL,
+    TALKDOWN_VOICE_NAME and OPENAI_BASE_URL, and start Talkdown again."""
+
+    code = "settings_refused"
+
+
+class NoCredit(NoCredential):
+    """The account at the provider of the voice has no credit left; add some, then try again."""
+
+    code = "no_credit"
+
+
+class ProviderBusy(NoCredential):
+    """The provider of the voice takes no more calls of this account just now; try again in a moment."""
+
+    code, status, retry_after_s = "provider_busy", 429, 10
+
+    def __init__(self, retry_after_s: int | None = None) -> None:
+        super().__init__()
+        if retry_after_s is not None:
+            self.retry_after_s = retry_after_s
+
+
+class ProviderSilent(NoCredential):
+    """The provider of the voice does not answer: is this machine online, and is OPENAI_BASE_URL right? Try again."""
+
+    code, status, retry_after_s = "provider_silent", 503, 5
 
 
 class EventError(VoiceError):

@@ -1,15 +1,15 @@
-"""The words that only the notes say, kept with the ears: at the start, and whenever the corpus has changed."""
+"""The words that only the notes say, taught to who listens: at the start, and when the corpus has changed."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from typing import Protocol
 
 import httpx2
 from pydantic import ValidationError
 
 from contracts.search import Vocabulary
-from voice_gateway.ears.port import Ears
 
 log = logging.getLogger(__name__)
 
@@ -19,8 +19,16 @@ AGAIN_S = 2.0
 """How soon it is asked again while it does not answer."""
 
 
-async def keep_learning(ears: Ears, retriever: httpx2.AsyncClient, most: int) -> None:
-    """Teach the ears the ``most`` telling words of the corpus, until cancelled.
+class Learner(Protocol):
+    """Who listens: the ears of this machine, or those of a provider."""
+
+    def learn(self, words: tuple[str, ...]) -> None:
+        """From now on listen for these words, and for no others of the notes."""
+        ...
+
+
+async def keep_learning(learner: Learner, retriever: httpx2.AsyncClient, most: int) -> None:
+    """Teach ``learner`` the ``most`` telling words of the corpus, until cancelled.
 
     The retriever is asked without a span: what happens every few seconds would bury the traces of what people do.
     """
@@ -32,8 +40,8 @@ async def keep_learning(ears: Ears, retriever: httpx2.AsyncClient, most: int) ->
             if answer.status_code == 200:
                 known = Vocabulary.model_validate_json(answer.content)
                 version = f'"{known.corpus_version}"'
-                ears.learn(known.words)
-                log.info("the ears learnt the words of the notes", extra={"words": len(known.words)})
+                learner.learn(known.words)
+                log.info("the words of the notes were learnt", extra={"words": len(known.words)})
             answered = answer.status_code in (200, 304)
         except (httpx2.HTTPError, ValidationError):
             answered = False

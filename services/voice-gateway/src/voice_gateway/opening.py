@@ -40,8 +40,8 @@ class Senses:
 
 @asynccontextmanager
 async def open_senses(settings: Settings) -> AsyncGenerator[Senses | None]:
-    """Open them, and give None where the voice is silent. Their models are loaded meanwhile, not before."""
-    if settings.chosen_voice == "simulated":
+    """Open them, and give None where the voice is silent or a provider's. Their models are loaded meanwhile."""
+    if settings.chosen_voice != "local":
         yield None
         return
     async with AsyncExitStack() as stack:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import ipaddress
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, StringConstraints, field_validator, model_validator
 from pydantic_settings import NoDecode
 
-from chassis.settings import ServiceSettings
+from chassis.settings import Part, ServiceSettings
 from contracts.voice import CREDENTIAL_LIFETIME_S
 
 
 class Settings(ServiceSettings):
     """Where the agent is, who may connect, and the bounds of what is held."""
+
+    parts: ClassVar[frozenset[Part]] = frozenset({"voice"})
 
     port: int = 3013
     agent_url: str = "http://127.0.0.1:3010"
@@ -39,8 +41,16 @@ class Settings(ServiceSettings):
     max_voices: Annotated[int, Field(ge=1)] = Field(
         default=4, description="people that are listened to and spoken with at once; more are refused"
     )
-    voice_name: str | None = Field(default=None, description="the name of a voice; unset: the mouth's usual one")
+    voice_name: str | None = Field(default=None, description="the name of a voice; unset: the usual one")
     voice_speed: Annotated[float, Field(ge=0.25, le=1.5)] = Field(default=1.0, description="from 0.25 to 1.5")
+    voice_language: Annotated[str, StringConstraints(pattern="^[a-z]{2}$")] | None = Field(
+        default=None, description="the language that is spoken to the provider, as en; unset: it finds out"
+    )
+    realtime_model: str = Field(default="gpt-realtime-2.1", description="the provider's model that speaks")
+    transcription_model: str = Field(default="gpt-transcribe", description="the provider's model that transcribes")
+    provider_s: Annotated[float, Field(gt=0)] = Field(
+        default=10.0, description="seconds that the provider may take for a credential"
+    )
     idle_s: Annotated[float, Field(gt=0)] = Field(default=600.0, description="a silent session is closed after it")
     max_message_bytes: Annotated[int, Field(ge=1024)] = Field(default=65_536, description="of a client's event")
     max_sound_message_bytes: Annotated[int, Field(ge=1024)] = Field(
@@ -100,9 +110,9 @@ class Settings(ServiceSettings):
 
     @model_validator(mode="after")
     def _voice_is_here(self) -> Settings:
-        if self.chosen_voice not in ("simulated", "local"):
+        if self.chosen_voice not in ("simulated", "local", "openai"):
             raise ValueError(
                 f"TALKDOWN_VOICE={self.chosen_voice} is not served by this version:"
-                " set TALKDOWN_VOICE to local, or to simulated."
+                " set TALKDOWN_VOICE to local, to openai, or to simulated."
             )
         return self

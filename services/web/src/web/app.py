@@ -17,7 +17,7 @@ from web import corpus, dead_letters, pages, turns, voice
 from web.behind import open_behind
 from web.guard import Guard
 from web.ledger import Ledger
-from web.parts import parts_of
+from web.parts import called, parts_of
 from web.readiness import watch_readiness
 from web.settings import Settings
 from web.state import Web
@@ -60,5 +60,5 @@ def create_app(settings: Settings) -> FastAPI:
         app.include_router(part.routes)
     app.router.routes.extend(pages.routes)
     token = settings.cli_token.get_secret_value() if settings.cli_token else None
-    app.add_middleware(Guard, names=settings.allowed_hosts, token=token)
+    app.add_middleware(Guard, names=settings.allowed_hosts, token=token, calls=called(settings))
     return app

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hmac
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -22,39 +22,37 @@ HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^\[\]:@/\\,\s]+)(?::[0-9]{1,5})?")
 CALLS = "/v1/realtime/calls"
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
-CONTENT_SECURITY_POLICY = "; ".join(
-    (
-        "default-src 'self'",
-        "base-uri 'none'",
-        "object-src 'none'",
-        "form-action 'none'",
-        "frame-ancestors 'none'",
-        "require-trusted-types-for 'script'",
-        "trusted-types 'none'",
-    )
+CONTENT_SECURITY_POLICY = (
+    "default-src 'self'",
+    "base-uri 'none'",
+    "object-src 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
 )
-SECURITY_HEADERS = tuple(
-    (name.encode(), value.encode())
-    for name, value in {
-        "content-security-policy": CONTENT_SECURITY_POLICY,
-        "x-content-type-options": "nosniff",
-        "referrer-policy": "no-referrer",
-        "cross-origin-opener-policy": "same-origin",
-        "cross-origin-resource-policy": "same-origin",
-        "permissions-policy": "microphone=(self), camera=(), geolocation=(), display-capture=()",
-    }.items()
-)
+SECURITY_HEADERS = {
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "microphone=(self), camera=(), geolocation=(), display-capture=()",
+}
 
 
 class Guard:
     """ASGI middleware that refuses what is not ours, and adds the security headers to everything.
 
     ``names`` are the host names served beside the loopback ones, without a port. ``token`` is the credential of the
-    command line; without one, no request without an Origin may change anything.
+    command line; without one, no request without an Origin may change anything. ``calls`` are the origins that the page
+    may call beside its own.
     """
 
-    def __init__(self, app: ASGIApp, names: Iterable[str] = (), token: str | None = None) -> None:
+    def __init__(
+        self, app: ASGIApp, names: Iterable[str] = (), token: str | None = None, calls: Sequence[str] = ()
+    ) -> None:
         self.app = app
+        self.headers = _security_headers(calls)
         self.names = LOOPBACK_NAMES | {name.lower() for name in names}
         self.token = token
 
@@ -65,7 +63,7 @@ class Guard:
             return
         reason = self.refused(scope)
         if scope["type"] == "http":
-            send = _with_security_headers(send)
+            send = self._with_security_headers(send)
         if reason is not None:
             await refuse(scope, receive, send, 403, "not_allowed", reason)
             return
@@ -87,6 +85,14 @@ class Guard:
             return "Talkdown answers its own page only, and this request comes from another site."
         first = {name: value.decode("latin-1") for name, value in reversed(headers)}
         return self._refused_without_origin(scope, first)
+
+    def _with_security_headers(self, send: Send) -> Send:
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message.get("headers", ()), *self.headers]
+            await send(message)
+
+        return with_headers
 
     def _refused_without_origin(self, scope: Scope, headers: dict[bytes, str]) -> str | None:
         bearer = _bearer(headers.get(b"authorization", ""))
@@ -126,10 +132,7 @@ def _bearer(header: str) -> str:
     return credential.strip() if scheme.lower() == "bearer" else ""
 
 
-def _with_security_headers(send: Send) -> Send:
-    async def with_headers(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            message["headers"] = [*message.get("headers", ()), *SECURITY_HEADERS]
-        await send(message)
-
-    return with_headers
+def _security_headers(calls: Sequence[str]) -> tuple[tuple[bytes, bytes], ...]:
+    policy = (*CONTENT_SECURITY_POLICY, " ".join(("connect-src 'self'", *calls))) if calls else CONTENT_SECURITY_POLICY
+    headers = {"content-security-policy": "; ".join(policy), **SECURITY_HEADERS}
+    return tuple((name.encode(), value.encode()) for name, value in headers.items())

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from chassis.settings import ServiceSettings
+from chassis.settings import NEEDS_OPENAI, ServiceSettings
 from contracts.corpus import Leaves, Mode
 
-OPENAI_HOST = "api.openai.com"
 GEMINI_HOST = "generativelanguage.googleapis.com"
 
 
@@ -24,10 +23,14 @@ class Parts:
 
 
 def parts_of(settings: ServiceSettings) -> Parts:
-    """The parts that the settings choose. Passages travel with a question, so either provider part sends documents."""
-    provider = urlsplit(settings.openai_base_url).netloc if settings.openai_base_url else OPENAI_HOST
-    asks_provider = settings.chosen_embeddings == "openai" or settings.chosen_answers in ("responses", "chat")
-    sent = provider if asks_provider else None
+    """The parts that the settings choose.
+
+    Passages travel with a question, and a voice is told what to say and which words to listen for: any provider part
+    sends documents.
+    """
+    provider = urlsplit(settings.provider_url).netloc
+    asked = (settings.chosen_embeddings, settings.chosen_answers, settings.chosen_voice)
+    sent = provider if NEEDS_OPENAI.intersection(asked) else None
     return Parts(
         mode=settings.mode,
         embeddings=settings.chosen_embeddings,
@@ -39,3 +42,11 @@ def parts_of(settings: ServiceSettings) -> Parts:
             Leaves(what="voice", to={"openai": provider, "gemini": GEMINI_HOST}.get(settings.chosen_voice)),
         ),
     )
+
+
+def called(settings: ServiceSettings) -> tuple[str, ...]:
+    """The origins that the page calls beside its own: the provider's, where that holds the calls itself."""
+    if settings.chosen_voice != "openai":
+        return ()
+    origin = urlsplit(settings.provider_url)._replace(path="").geturl()
+    return origin, origin.replace("http", "ws", 1)

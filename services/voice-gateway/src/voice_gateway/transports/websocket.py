@@ -23,7 +23,7 @@ from chassis.refusals import refusal
 from voice_gateway import door, protocol
 from voice_gateway.conversation import new_id
 from voice_gateway.credentials import Credentials, Grant
-from voice_gateway.errors import NotSupported, OriginRefused, Refused
+from voice_gateway.errors import CallsElsewhere, NotSupported, OriginRefused, Refused
 from voice_gateway.outbox import Close, Outbox
 from voice_gateway.pacing import Pacer
 from voice_gateway.playout import Frame
@@ -90,6 +90,8 @@ async def serve(websocket: WebSocket, *, around: Around, credentials: Credential
 
 def _admit(websocket: WebSocket, around: Around, credentials: Credentials, sessions: Sessions) -> Grant:
     door.check_origin(websocket, around.settings.allowed_origins)
+    if around.provider is not None:
+        raise CallsElsewhere
     if "intent" in websocket.query_params:
         raise NotSupported
     credential = door.credential(websocket)

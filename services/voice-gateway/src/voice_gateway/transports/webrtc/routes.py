@@ -15,7 +15,7 @@ from fastapi import APIRouter, Request, Response
 from contracts.turns import Refusal
 from voice_gateway import door
 from voice_gateway.credentials import Credentials
-from voice_gateway.errors import BadRequest, CallGone, EventError
+from voice_gateway.errors import BadRequest, CallGone, CallsElsewhere, EventError
 from voice_gateway.session import Around
 from voice_gateway.sessions import Sessions
 from voice_gateway.transports.webrtc import MAX_SDP_BYTES
@@ -89,6 +89,8 @@ async def open_call(request: Request) -> Response:
     """Open a call with an SDP offer: the answer, and the call's address in ``Location``."""
     state, exchange = cast(Around, request.state.around), cast(Exchange, request.state.exchange)
     door.check_origin(request, state.settings.allowed_origins)
+    if state.provider is not None:
+        raise CallsElsewhere
     credential = door.credential(request)
     body = await request.body()
     lines = await exchange.lines()

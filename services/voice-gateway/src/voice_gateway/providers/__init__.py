@@ -1,0 +1,1 @@
+"""Providers that hold the calls themselves: the gateway only lets people in."""
