@@ -32,7 +32,9 @@ function calling({ voice = "local", outcomes = [], microphones = [microphone()] 
     {
       credential: async () => {
         seen.credentials += 1;
-        return { value: `ek_${seen.credentials}`, voice, session: { id: "sess_1", model: "m" }, expires_at: 0, chat_id: "chat" };
+        const url = voice === "openai" ? "https://far.example/v1/realtime" : null;
+        const session = { id: "sess_1", model: "m", audio: { input: { transcription: { model: "t", keywords: ["ORCHID-47"] } } } };
+        return { value: `ek_${seen.credentials}`, voice, url, session, expires_at: 0, chat_id: "chat" };
       },
       browser: { isSecureContext: true },
       microphone: async () => {
@@ -72,7 +74,9 @@ test("V1. Start asks for the microphone, then for a credential, then connects", 
 test("V2. where the credential is the provider's, the offer goes to the provider", async () => {
   const { call, seen } = calling({ voice: "openai" });
   await call.start();
-  assert.deepEqual(seen.sdp, ["https://api.openai.com/v1/realtime/calls offer ek_1"]);
+  assert.deepEqual(seen.sdp, ["https://far.example/v1/realtime/calls offer ek_1"]);
+  const [{ session }] = seen.session.of("session.update");
+  assert.deepEqual(session.audio.input.transcription, { model: "t", keywords: ["ORCHID-47"] });
 });
 
 test("V1. Stop ends the tracks and the connection, and nothing late is shown", async () => {

@@ -5,7 +5,7 @@ import { asked } from "../../src/web/page/frames.js";
 import { FakeClock, FakeSession } from "./call-fakes.js";
 
 const LOCAL = { waits: true, transcription: null };
-const PROVIDER = { waits: false, transcription: "gpt-transcribe" };
+const PROVIDER = { waits: false, transcription: { model: "gpt-transcribe", language: "en" } };
 
 function opened(how = LOCAL) {
   const clock = new FakeClock();
@@ -41,7 +41,7 @@ test("V3. the session finds turns by itself, answers none, and is interrupted by
   const { session } = opened(PROVIDER);
   const { audio } = session.sent[0].session;
   assert.deepEqual(audio.input.turn_detection, { type: "server_vad", create_response: false, interrupt_response: false });
-  assert.deepEqual(audio.input.transcription, { model: "gpt-transcribe" });
+  assert.deepEqual(audio.input.transcription, PROVIDER.transcription);
 });
 
 test("V3. an utterance is asked once, in the words that are shown", () => {

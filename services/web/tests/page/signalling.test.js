@@ -18,10 +18,12 @@ test("V2. the credential of one connection goes with the offer, to our own origi
   const [[url, { headers, body }]] = requests;
   assert.deepEqual([url, body, headers.authorization, headers["content-type"]], ["/v1/realtime/calls", "offer", "Bearer ek_1", "application/sdp"]);
   const session = { model: "gpt-realtime-2.1" };
-  assert.equal(callsUrl({ voice: "local", session }), "/v1/realtime/calls");
-  assert.equal(callsUrl({ voice: "openai", session }), "https://api.openai.com/v1/realtime/calls");
-  assert.match(socketUrl({ voice: "local", session }), /^wss?:\/\/[^/]+\/v1\/realtime$/);
-  assert.equal(socketUrl({ voice: "openai", session }), "wss://api.openai.com/v1/realtime?model=gpt-realtime-2.1");
+  const far = "https://far.example/v1/realtime";
+  assert.equal(callsUrl({ url: null, session }), "/v1/realtime/calls");
+  assert.equal(callsUrl({ url: far, session }), "https://far.example/v1/realtime/calls");
+  assert.match(socketUrl({ url: null, session }), /^wss?:\/\/[^/]+\/v1\/realtime$/);
+  assert.equal(socketUrl({ url: far, session }), "wss://far.example/v1/realtime?model=gpt-realtime-2.1");
+  assert.equal(socketUrl({ url: "http://127.0.0.1:1/v1/realtime", session }), "ws://127.0.0.1:1/v1/realtime?model=gpt-realtime-2.1");
 });
 
 test("where there is no WebRTC another wire may do; a refusal is told in its own words", async () => {

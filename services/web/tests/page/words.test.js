@@ -28,6 +28,8 @@ test("the corpus of the contract has one line, and says what leaves the machine"
   assert.match(modeLine({ ...corpus, leaves: [{ what: "documents", to: null }] }), /nothing leaves this machine/);
   const live = { ...corpus, mode: "live", leaves: [{ what: "documents", to: "api.x" }, { what: "questions", to: "api.x" }] };
   assert.equal(modeLine(live), "live · notes and questions go to api.x");
+  const spoken = { ...live, leaves: [...live.leaves, { what: "voice", to: "api.x" }] };
+  assert.equal(modeLine(spoken), "live · notes, questions and voice go to api.x");
 });
 
 test("how it searches and answers is told without the names of settings", () => {

@@ -6,6 +6,7 @@ import { NoMicrophone, openMicrophone, problem, release } from "./microphone.js"
 import { Moments } from "./moments.js";
 import { BROWSER, Wires } from "./wires.js";
 
+/** @import { RealtimeSessionCreateRequest } from "openai/resources/realtime/realtime" */
 /** @import { ClientSecret } from "./wire" */
 /** @import { Problem } from "./microphone.js" */
 /** @import { Around } from "./wires.js" */
@@ -236,7 +237,7 @@ export class Call {
     }
     this.dialogue.attach(transport, {
       waits: secret.voice !== "openai",
-      transcription: secret.voice === "openai" ? "gpt-transcribe" : null,
+      transcription: secret.voice === "openai" ? transcriptionOf(secret) : null,
     });
   }
 
@@ -331,6 +332,15 @@ const LOST = {
   message: "The voice connection was lost.",
   remedy: "Press Start to open a new one. Typing works without it.",
 };
+
+/**
+ * How the session that was opened transcribes.
+ * @param {ClientSecret} secret
+ */
+function transcriptionOf(secret) {
+  const session = /** @type {Partial<RealtimeSessionCreateRequest>} */ (secret.session);
+  return session.audio?.input?.transcription ?? null;
+}
 
 /**
  * @param {unknown} error

@@ -13,7 +13,7 @@ import { SpokenAnswer } from "./spoken-answer.js";
 import { TalkButton } from "./talk-button.js";
 import { Utterances, isBackchannel } from "./utterances.js";
 
-/** @import { RealtimeServerEvent } from "openai/resources/realtime/realtime" */
+/** @import { AudioTranscription, RealtimeServerEvent } from "openai/resources/realtime/realtime" */
 /** @import { Problem } from "./microphone.js" */
 /** @import { Phrase } from "./speech-queue.js" */
 /** @import { Heard } from "./utterances.js" */
@@ -55,7 +55,7 @@ export class Dialogue {
   #stopConfirming = () => {};
   #stopTicking = () => {};
   #reportedAt = 0;
-  /** @type {string | null} */
+  /** @type {AudioTranscription | null} */
   #transcription = null;
   #waits = false;
 
@@ -84,7 +84,7 @@ export class Dialogue {
   /**
    * A connection stands.
    * @param {Transport} transport
-   * @param {{ waits: boolean, transcription: string | null }} session `waits`: it holds its speech while the person speaks
+   * @param {{ waits: boolean, transcription: AudioTranscription | null }} session `waits`: it holds its speech while the person speaks
    */
   attach(transport, { waits, transcription }) {
     this.#transport = transport;

@@ -1,7 +1,7 @@
 // The events of the Realtime protocol: the page's are built here, and the session's are read; the types of both are those
 // of the provider's own package.
 
-/** @import { InputAudioBufferAppendEvent, InputAudioBufferClearEvent, InputAudioBufferCommitEvent, OutputAudioBufferClearEvent, RealtimeServerEvent, ResponseCancelEvent, ResponseCreateEvent, SessionUpdateEvent } from "openai/resources/realtime/realtime" */
+/** @import { AudioTranscription, InputAudioBufferAppendEvent, InputAudioBufferClearEvent, InputAudioBufferCommitEvent, OutputAudioBufferClearEvent, RealtimeServerEvent, ResponseCancelEvent, ResponseCreateEvent, SessionUpdateEvent } from "openai/resources/realtime/realtime" */
 
 const SERVER_VAD = /** @type {const} */ ({ type: "server_vad", create_response: false, interrupt_response: false });
 const VERBATIM =
@@ -45,7 +45,8 @@ export function mayReturn(code) {
 /**
  * How the session listens: it finds the ends of utterances itself, or is told of them (push to talk). It never answers
  * by itself: the page asks the question (V3).
- * @param {{ byHand: boolean, transcription: string | null }} how `transcription` names a model where the session has none
+ * @param {{ byHand: boolean, transcription: AudioTranscription | null }} how `transcription` as the session was opened with,
+ *   so that a provider that takes our settings for all there are goes on transcribing
  * @returns {SessionUpdateEvent}
  */
 export function listening({ byHand, transcription }) {
@@ -57,7 +58,7 @@ export function listening({ byHand, transcription }) {
       audio: {
         input: {
           turn_detection: byHand ? null : { ...SERVER_VAD },
-          ...(transcription !== null && { transcription: { model: transcription } }),
+          ...(transcription !== null && { transcription }),
         },
       },
     },

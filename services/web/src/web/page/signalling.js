@@ -5,7 +5,6 @@ import { NotReached } from "./webrtc.js";
 
 /** @import { ClientSecret } from "./wire" */
 
-const PROVIDER = "https://api.openai.com/v1/realtime";
 /** Answers that say that there is no WebRTC here, and not that it went wrong. */
 const NO_WEBRTC = new Set([404, 405, 501]);
 
@@ -14,7 +13,7 @@ const NO_WEBRTC = new Set([404, 405, 501]);
  * @returns {string}
  */
 export function callsUrl(secret) {
-  return secret.voice === "openai" ? `${PROVIDER}/calls` : "/v1/realtime/calls";
+  return secret.url === null ? "/v1/realtime/calls" : `${secret.url}/calls`;
 }
 
 /**
@@ -22,11 +21,8 @@ export function callsUrl(secret) {
  * @returns {string}
  */
 export function socketUrl(secret) {
-  const model = secret.session["model"];
-  const at =
-    secret.voice === "openai"
-      ? new URL(`${PROVIDER}?model=${encodeURIComponent(String(model))}`)
-      : new URL("/v1/realtime", location.href);
+  const at = new URL(secret.url ?? "/v1/realtime", location.href);
+  if (secret.url !== null) at.searchParams.set("model", String(secret.session["model"]));
   at.protocol = at.protocol === "https:" ? "wss:" : "ws:";
   return at.href;
 }

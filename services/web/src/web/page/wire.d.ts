@@ -143,5 +143,7 @@ export interface ClientSecret {
   expires_at: number;
   session: Record<string, unknown>;
   voice: "simulated" | "local" | "openai" | "gemini";
+  /** Where the provider holds the session; null: at our own origin. */
+  url: string | null;
   chat_id: string;
 }

@@ -108,6 +108,7 @@ export function startLine(voice) {
     : "Start: open a call, in a fresh chat";
 }
 
+const TOGETHER = new Intl.ListFormat("en-GB");
 const LEAVING = { documents: "Notes", questions: "Questions", voice: "Voice" };
 
 /** @param {Corpus["leaves"][number]} one */
@@ -159,7 +160,7 @@ export function answersLine(corpus) {
 export function modeLine(corpus) {
   const away = corpus.leaves.filter((one) => one.to !== null);
   if (away.length === 0) return `${corpus.mode} · nothing leaves this machine`;
-  const what = away.map((one) => LEAVING[one.what].toLowerCase()).join(" and ");
+  const what = TOGETHER.format(away.map((one) => LEAVING[one.what].toLowerCase()));
   return `${corpus.mode} · ${what} go to ${[...new Set(away.map((one) => one.to))].join(" and ")}`;
 }
 
