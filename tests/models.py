@@ -18,7 +18,7 @@ from recordings import RATE, STEP, Samples, Sound, load, of_pcm, resampled
 
 VOICES = Path(__file__).parents[1] / "services/voice-gateway/tests/mouth"
 EARS_RATE = 16_000
-SPEED = 0.9
+SPEED = 0.85
 """Of the questions: as somebody speaks who wants to be understood."""
 LONGEST_S = 15.0
 GAP_S = 0.5

@@ -49,14 +49,14 @@ class SpokenCall:
         """How many peer connections and WebSockets the page has opened so far."""
         return self.page.evaluate("() => ({ peers: tap.peers.length, sockets: tap.sockets.length })")
 
-    def passes(self, type_: str, *, since: float = 0.0) -> Passed:
-        """Wait for an event of a type, from a moment of the recording's clock on; the first such."""
+    def passes(self, *types: str, since: float = 0.0) -> Passed:
+        """Wait for an event of one of these types, from a moment of the recording's clock on; the first such."""
         self.page.wait_for_function(
-            "([type, since]) => tap.events.some((passed) => passed.type === type && passed.at >= since)",
-            arg=[type_, since],
+            "([types, since]) => tap.events.some(({ type, at }) => types.includes(type) && at >= since)",
+            arg=[list(types), since],
             timeout=BOUND_MS,
         )
-        return self.tap.events(type_, since=since)[0]
+        return next(passed for passed in self.tap.events(since=since) if passed.type in types)
 
     def hushed(self, *, since: float = 0.0) -> None:
         """Wait until each phrase that was begun from a moment on is over, and no more of them come for a while."""

@@ -6,8 +6,10 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator
+from difflib import SequenceMatcher
 from pathlib import Path
 
+import psutil
 import pytest
 from chromium import microphone
 from page_window import ARTIFACTS
@@ -19,6 +21,7 @@ from udp_relay import relay
 from embedded.product import Product, copy_of, environment_in, running
 
 CONNECTS_WITHIN_S = 6.0
+ALIKE = 0.8
 CODE = re.compile(r"orchid\W*(?:47|forty\W*seven)", re.IGNORECASE)
 
 pytestmark = pytest.mark.timeout(240)
@@ -52,7 +55,10 @@ def voiced(place: Path, recordings: Recordings, handbook: Path) -> Iterator[Prod
 def asked_and_answered(call: SpokenCall, folder: Path) -> None:
     """What was asked is shown as it was heard, answered from its source, and the answer is heard."""
     page = call.page
-    expect(page.locator(".question")).to_have_text(re.compile(re.escape(QUESTION), re.IGNORECASE), timeout=BOUND_MS)
+    heard = call.passes("conversation.item.input_audio_transcription.completed").event["transcript"]
+    # A small recogniser on a squeezed recording may miss a syllable now and then; what it heard is what is asked.
+    assert SequenceMatcher(None, heard.lower(), QUESTION.lower()).ratio() >= ALIKE, heard
+    expect(page.locator(".question")).to_have_text(heard)
     turn = page.locator(".turn")
     expect(turn).to_have_attribute("data-stage", "done", timeout=BOUND_MS)
     expect(turn.locator(".answer")).to_contain_text("ORCHID-47")
@@ -60,8 +66,8 @@ def asked_and_answered(call: SpokenCall, folder: Path) -> None:
     call.hushed()
     expect(turn).to_have_count(1)
     assert call.tap.events("output_audio_buffer.cleared") == []
-    heard = transcribed(call.tap.loudspeaker(), folder)
-    assert CODE.search(heard), heard
+    spoken = transcribed(call.tap.loudspeaker(), folder)
+    assert CODE.search(spoken), spoken
 
 
 @pytest.mark.behaviour("V3", "V9")
@@ -91,3 +97,30 @@ def test_where_udp_cannot_pass_the_same_conversation_goes_over_the_websocket_and
             call.say("question")
             asked_and_answered(call, recordings.folder)
         assert wire.passed == 0
+
+
+@pytest.mark.behaviour("V7", "V9")
+def test_a_recogniser_killed_while_somebody_speaks_is_back_for_what_they_said_or_the_page_asks_for_it_again(
+    voiced: Product, recordings: Recordings
+) -> None:
+    sounds = {"question": joined(recordings.spoken("question"), silence(1))}
+    with opened(voiced, sounds, recordings.folder) as call:
+        call.start()
+        began, _ = call.say("question")
+        call.passes("input_audio_buffer.speech_started", since=began - 1)
+        killed = recogniser(voiced)
+        assert killed is not None
+        killed.kill()
+        transcription = "conversation.item.input_audio_transcription"
+        if call.passes(f"{transcription}.completed", f"{transcription}.failed", since=began).type.endswith("failed"):
+            expect(call.page.locator("#call-note")).to_contain_text("not understood")
+            voiced.until(lambda: recogniser(voiced) not in (None, killed))
+            call.say("question")
+        asked_and_answered(call, recordings.folder)
+        assert recogniser(voiced) != killed
+
+
+def recogniser(product: Product) -> psutil.Process | None:
+    """The process of the speech-to-text."""
+    gateway = psutil.Process(product.until(lambda: product.pid("voice-gateway")))
+    return next((one for one in gateway.children(recursive=True) if "speech to text" in one.cmdline()), None)
