@@ -44,6 +44,13 @@ def test_what_the_voice_lacks_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert doctor.voice() == Finding("voice", "good", "silent: questions are typed")
     monkeypatch.setenv("TALKDOWN_VOICE", "gemini")
     assert doctor.voice().state == "bad"
+    monkeypatch.setenv("TALKDOWN_VOICE", "openai")
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    assert "needs OPENAI_API_KEY" in doctor.voice().said
+    monkeypatch.delenv("TALKDOWN_VOICE")
+    monkeypatch.setenv("TALKDOWN_MODE", "live")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-123")
+    assert doctor.voice() == Finding("voice", "good", "held by the provider")
 
 
 def test_a_taken_port_is_bad_and_comes_with_another(tmp_path: Path) -> None:

@@ -145,9 +145,13 @@ def model() -> Finding:
 def voice() -> Finding:
     """Whether the models that hear and speak are here, and how they are chosen."""
     mode = os.environ.get("TALKDOWN_MODE") or "local"
-    chosen = os.environ.get("TALKDOWN_VOICE") or ("local" if mode == "local" else "simulated")
+    chosen = os.environ.get("TALKDOWN_VOICE") or {"local": "local", "live": "openai"}.get(mode, "simulated")
     if chosen == "simulated":
         return Finding("voice", "good", "silent: questions are typed")
+    if chosen == "openai":
+        if (os.environ.get("OPENAI_API_KEY") or "").strip():
+            return Finding("voice", "good", "held by the provider")
+        return Finding("voice", "bad", "the provider's voice needs OPENAI_API_KEY: set it, or TALKDOWN_VOICE=local.")
     if chosen != "local":
         return Finding("voice", "bad", f"TALKDOWN_VOICE={chosen} is not served by this version: set it to local.")
     missing = [name for name in VOICE_PACKAGES if find_spec(name) is None]
