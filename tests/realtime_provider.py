@@ -23,7 +23,6 @@ from typing import Any
 
 import pytest
 import uvicorn
-from pydantic import SecretStr
 from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -83,14 +82,12 @@ class Provider:
 
 
 @contextmanager
-def provider(script: tuple[str, ...], redis_url: str, key: str = "sk-permanent-3c9d") -> Generator[Provider]:
+def provider(script: tuple[str, ...], key: str = "sk-permanent-3c9d") -> Generator[Provider]:
     """A provider in a thread of its own, whose calls hear ``script``."""
     with pytest.MonkeyPatch.context() as patch, socket.create_server(("127.0.0.1", 0)) as bound:
         patch.setattr(Floor, "hold", _play_on)
         patch.setattr(scripted, "BACKCHANNELS", frozenset[str]())
-        settings = Settings(
-            voice="local", ears="scripted", mouth="scripted", script=script, redis_url=SecretStr(redis_url)
-        )
+        settings = Settings(voice="local", ears="scripted", mouth="scripted", script=script)
         running = Provider(key, f"http://127.0.0.1:{bound.getsockname()[1]}")
         config = uvicorn.Config(
             running.guarding(create_app(settings)), lifespan="on", log_config=None, timeout_graceful_shutdown=1

@@ -24,14 +24,14 @@ pytestmark = pytest.mark.timeout(240)  # it starts a product of its own
 MHM = "Mm-hmm."
 
 
-@pytest.fixture
-def far(valkey_url: str) -> Iterator[Provider]:
-    """The provider; whatever it hears a second time is an "mhm"."""
-    with provider((QUESTION, MHM), valkey_url) as far:
+@pytest.fixture(scope="module")
+def far() -> Iterator[Provider]:
+    """The provider; whatever a call hears a second time is an "mhm"."""
+    with provider((QUESTION, MHM)) as far:
         yield far
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def live(far: Provider, handbook: Path) -> Iterator[Product]:
     """The product with the voice of that provider, and answers of its own."""
     place = Path(tempfile.mkdtemp(prefix="talkdown-live-"))
@@ -98,6 +98,22 @@ def test_a_call_with_the_provider_is_answered_from_the_notes_and_a_phrase_that_w
     [opened_call] = far.to("/v1/realtime/calls")
     assert opened_call.credential.startswith("ek_")
     assert opened_call.origin == live.url
+
+
+@pytest.mark.behaviour("V2", "T11")
+def test_a_key_that_the_provider_refuses_is_said_on_the_page_and_shown_to_nobody(
+    live: Product, far: Provider, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = far.key
+    monkeypatch.setattr(far, "key", "sk-another")
+    with opened(live, {}, tmp_path, tolerated=("502",)) as call:
+        call.page.get_by_role("button", name="Start").click()
+        expect(call.page.locator("#presence-words")).to_contain_text("refused the key: set OPENAI_API_KEY")
+        assert given not in call.page.content()
+    assert far.asked[-1].credential == given
+    logs = "".join(log.read_text(errors="replace") for log in live.data.rglob("*.log"))
+    assert "voice-gateway" in logs
+    assert given not in logs
 
 
 def _phrase(asked: Passed) -> str:
