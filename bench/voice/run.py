@@ -117,8 +117,7 @@ def interrupted(call: SpokenCall, name: str) -> Hush:
     """Speak into the answer that is being heard."""
     onset, _ = call.say(name)
     told = call.passes("input_audio_buffer.speech_started", since=onset).at
-    call.passes("output_audio_buffer.cleared", since=onset)
-    call.page.wait_for_timeout(600)
+    call.page.wait_for_timeout(SETTLES_MS)
     muted = next((at for what, at in call.tap.notes() if what == "muted" and at >= onset), float("nan"))
     return Hush((told - onset) * 1000, (muted - told) * 1000, (silent_from(call, onset) - onset) * 1000)
 
