@@ -9,7 +9,22 @@ import pytest
 from voice_fakes import until
 from voice_session_fakes import SILENCE_MS, Caller, kinds
 
-from voice_gateway.scripted import UNINTELLIGIBLE, ScriptedEars, tone
+from voice_gateway.ears.port import Heard, SpeechStarted, Tuning, Utterance, Words
+from voice_gateway.scripted import UNINTELLIGIBLE, ScriptedEars, ScriptedListener, tone
+
+
+class Told(ScriptedEars):
+    """Ears that hear what is written down, whatever the sound is."""
+
+    def __init__(self, heard: list[Heard]) -> None:
+        super().__init__()
+        self.heard = heard
+
+    def listen(self, tuning: Tuning | None) -> ScriptedListener:
+        listener = super().listen(tuning)
+        for heard in self.heard:
+            listener.tell(heard)
+        return listener
 
 
 def b64(pcm: bytes) -> str:
@@ -39,6 +54,28 @@ async def test_an_utterance_is_committed_and_its_transcript_is_what_was_heard() 
     assert caller.agent.asked == []
     await caller.say("conversation.item.retrieve", item_id=events[0]["item_id"])
     assert (await caller.hear())["item"]["content"][0]["transcript"] == "What is the code?"
+
+
+@pytest.mark.behaviour("V3")
+@pytest.mark.parametrize(
+    ("so_far", "told"),
+    [
+        (["What is", "What is the amber wall?"], ["What", " is the amber", " valve recovery code?"]),
+        (["Wattle the", "What is the amber wall?"], ["Wattle"]),  # what was told cannot be taken back
+    ],
+)
+async def test_words_are_told_while_they_are_spoken_and_the_transcript_has_the_last_word(
+    so_far: list[str], told: list[str]
+) -> None:
+    question = "What is the amber valve recovery code?"
+    caller = Caller(ears=Told([SpeechStarted(0), *map(Words, so_far), Utterance(question, 0, 900)]))
+    await caller.as_page()
+    caller.session.hear(SILENCE_MS)
+    events = await caller.hear_all()
+    deltas = [event for event in events if event["type"].endswith("transcription.delta")]
+    assert [event["delta"] for event in deltas] == told
+    assert {event["item_id"] for event in deltas} == {events[0]["item_id"]}
+    assert events[-1]["transcript"] == question
 
 
 @pytest.mark.behaviour("V3")

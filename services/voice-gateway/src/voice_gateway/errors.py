@@ -175,7 +175,7 @@ class KeyRefused(NoCredential):
 
 class SettingsRefused(NoCredential):
     """The provider of the voice has no such call: check TALKDOWN_REALTIME_MODEL, TALKDOWN_TRANSCRIPTION_MODEL,
-    TALKDOWN_VOICE_NAME and OPENAI_BASE_URL, and start Talkdown again."""
+    TALKDOWN_VOICE_NAME and OPENAI_BASE_URL, or set TALKDOWN_VOICE to local, and start Talkdown again."""
 
     code = "settings_refused"
 

@@ -3,6 +3,7 @@
 ::
 
     SpeechStarted          speech_started                                             hold
+    Words                  transcription.delta, of the words that stand by now
     Utterance              speech_stopped, committed, item, transcription             confirmed: the person's turn
     Utterance, "mhm"       speech_stopped, cleared                                    release
     Dismissed              speech_stopped, cleared                                    release
@@ -32,6 +33,7 @@ from voice_gateway.ears.port import (
     SpeechStarted,
     Tuning,
     Utterance,
+    Words,
 )
 from voice_gateway.errors import EventError, Refused
 from voice_gateway.responses import Emit
@@ -95,6 +97,8 @@ class Listening:
         self._task: asyncio.Task[None] | None = None
         self._speech: str | None = None
         """The id of the item that the speech of the moment becomes."""
+        self._shown = ""
+        """The words of it that were told already; what was told stands."""
         self._committed: deque[Item] = deque()
         self._buffered_ms = self._heard_ms = 0.0
         self._ahead_s, self._taken_at = 0.0, clock()
@@ -208,9 +212,11 @@ class Listening:
     async def _on(self, heard: Heard) -> None:
         match heard:
             case SpeechStarted():
-                self._speech = self._speech or new_id("item")
+                self._speech, self._shown = self._speech or new_id("item"), ""
                 self._emit(protocol.of_input("speech_started", self._speech, audio_start_ms=heard.at_ms))
                 self._turns.began()
+            case Words() if self._speech is not None and not self._committed:
+                self._show(self._speech, heard.text.rpartition(" ")[0])
             case PerhapsOver():
                 self._turns.perhaps(heard.text)
             case Utterance() if self._committed:
@@ -259,10 +265,16 @@ class Listening:
         item.parts[0].text = heard.text
         _set(item.known)
         if self._transcribed:
-            if heard.text:
-                self._emit(protocol.transcription("delta", item.id, delta=heard.text))
+            self._show(item.id, heard.text)
+            self._shown = ""
             usage = {"type": "duration", "seconds": max(0, heard.end_ms - heard.start_ms) / 1000}
             self._emit(protocol.transcription("completed", item.id, transcript=heard.text, usage=usage))
+
+    def _show(self, item_id: str, words: str) -> None:
+        """Tell what is new in ``words``, unless they correct what was told: ``completed`` has the last word."""
+        if self._transcribed and words.startswith(self._shown) and len(words) > len(self._shown):
+            self._emit(protocol.transcription("delta", item_id, delta=words[len(self._shown) :]))
+            self._shown = words
 
     def _not_understood(self, item: Item) -> None:
         _set(item.known)

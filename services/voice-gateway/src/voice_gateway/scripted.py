@@ -109,17 +109,17 @@ class ScriptedListener:
         if self._start_ms is None:
             if self._loud >= ONSET_FRAMES:
                 self._start_ms = max(0, self._now_ms - ONSET_FRAMES * FRAME_MS - self._tuning.prefix_padding_ms)
-                self._tell(SpeechStarted(self._start_ms))
+                self.tell(SpeechStarted(self._start_ms))
             return
         if loud:
             self._over = False
             if self._loud * FRAME_MS % WORD_MS == 0 and self._line.strip():
-                self._tell(Words(" ".join(self._line.split()[: self._loud * FRAME_MS // WORD_MS])))
+                self.tell(Words(" ".join(self._line.split()[: self._loud * FRAME_MS // WORD_MS])))
         elif self._quiet * FRAME_MS >= self._tuning.silence_duration_ms:
             self._end()
         elif self._quiet * FRAME_MS * 2 >= self._tuning.silence_duration_ms and not self._over and self._line.strip():
             self._over = True
-            self._tell(PerhapsOver(self._line))
+            self.tell(PerhapsOver(self._line))
 
     @property
     def _line(self) -> str:
@@ -132,13 +132,14 @@ class ScriptedListener:
             self._script.popleft()
         self.clear()
         if not line.strip():
-            self._tell(Dismissed(end_ms, "noise"))
+            self.tell(Dismissed(end_ms, "noise"))
         elif line == UNINTELLIGIBLE:
-            self._tell(Failed(end_ms))
+            self.tell(Failed(end_ms))
         else:
-            self._tell(Utterance(line, start_ms, end_ms, line.strip(" .!").lower() in BACKCHANNELS))
+            self.tell(Utterance(line, start_ms, end_ms, line.strip(" .!").lower() in BACKCHANNELS))
 
-    def _tell(self, heard: Heard) -> None:
+    def tell(self, heard: Heard) -> None:
+        """Hear this next."""
         self._told.append(heard)
         self._news.set()
 

@@ -59,12 +59,12 @@ def test_a_finished_sentence_ends_after_a_quarter_of_a_second() -> None:
 
 def test_what_seemed_open_is_looked_at_again() -> None:
     told = told_of(windows((640, 0.9), (1600, 0)), likelihood=0.1)
-    assert [at_ms - 640 for at_ms, kind in told if kind is Told.LOOK] == [128, 352, 640]
+    assert [at_ms - 640 for at_ms, kind in told if kind is Told.LOOK] == [96, 352, 640]
 
 
 def test_a_plain_turn_ends_after_its_silence_and_asks_for_words_only() -> None:
     told = told_of(windows((640, 0.9), (1600, 0)), PLAIN)
-    assert told[1:] == [(640 + 128, Told.LOOK), (640 + 512, Told.ENDED)]
+    assert told[1:] == [(640 + 96, Told.LOOK), (640 + 512, Told.ENDED)]
 
 
 def test_a_click_in_a_pause_does_not_begin_the_pause_again() -> None:

@@ -4,7 +4,7 @@ Everything is decided on the clock of the sound, so the same sound gives the sam
 
     quiet --two voiced windows--> speaking --a quiet window--> pausing --two voiced windows--> speaking
                                      ^                            |
-                                     |   looks at 128, 352, 640 ms: is it over? (melody and words)
+                                     |   looks at 96, 352, 640 ms: is it over? (melody and words)
                                      |                            v
                                      +---------------- ended, once the hangover of the last look is past
 
@@ -21,9 +21,9 @@ from typing import Final
 from voice_gateway.ears.port import Tuning
 
 WINDOW_MS: Final = 32
-LOOKS_MS: Final = (128, 352, 640)
+LOOKS_MS: Final = (96, 352, 640)
 """Of silence, after which the turn is looked at, again if it did not seem over."""
-DUE_MS: Final = 96
+DUE_MS: Final = 128
 LONGEST_TURN_MS: Final = 60_000
 ONSET_WINDOWS: Final = 2
 """With a voice, one after the other, that make a beginning: 64 ms."""

@@ -39,7 +39,7 @@ _LISTENING: Final = """
 """
 _BACKCHANNELS: Final = frozenset(_LISTENING.split())
 _BACKCHANNEL_PHRASES: Final = frozenset(
-    ("i see", "got it", "all right", "of course", "makes sense", "go on", "uh huh", "mm hmm", "oh i see", "i know")
+    ("i see", "got it", "all right", "of course", "makes sense", "uh huh", "mm hmm", "oh i see", "i know")
 )
 _INVENTED: Final = frozenset(("you", "thank you", "thanks", "bye", "the", "i", "so", "and", "a", "thank you very much"))
 """What the recogniser writes when it is given no speech, as it learnt from subtitles."""
