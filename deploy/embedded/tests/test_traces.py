@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
@@ -98,6 +99,16 @@ async def test_a_trace_that_is_not_here_yet_asks_again(client: httpx2.AsyncClien
     assert page.status_code == 404
     assert 'http-equiv="refresh"' in page.text
     assert "<b>" not in page.text
+
+
+@pytest.mark.parametrize(("seconds_ago", "again"), [(0, True), (60, False)])
+async def test_a_trace_that_may_still_grow_is_asked_for_again(
+    client: httpx2.AsyncClient, seconds_ago: int, again: bool
+) -> None:
+    end = time.time_ns() - seconds_ago * 10**9
+    await client.post("/v1/traces", content=export(wire(1, None, "save", end - 10**6, end)), headers=PROTOBUF)
+    page = (await client.get(f"/trace/{TRACE.hex()}")).text
+    assert ('http-equiv="refresh"' in page) is again
 
 
 async def test_a_foreign_name_is_not_served(client: httpx2.AsyncClient) -> None:

@@ -7,6 +7,7 @@ place and width are attributes, so that the page needs no inline style and its p
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from html import escape
@@ -17,10 +18,13 @@ WIDTH = 1000
 """Units of the waterfall's time axis; the picture is stretched to the width that there is."""
 COLOURS = 8
 DEEPEST = 12
+SETTLED_S = 5
+"""Spans arrive a moment after their work, each service's by themselves: until then the page asks again by itself."""
 
 
 def trace_page(trace: Trace) -> str:
     """The page of one trace."""
+    settled = time.time_ns() - trace.end > SETTLED_S * 1_000_000_000
     colours = {service: place % COLOURS for place, service in enumerate(trace.services)}
     rows = "".join(_row(span, min(depth, DEEPEST), trace, colours) for span, depth in trace.rows())
     legend = "".join(
@@ -47,6 +51,7 @@ def trace_page(trace: Trace) -> str:
         f' <a href="/api/traces/{trace.trace_id}">JSON</a></p>'
         f'<ul class="legend" aria-label="Services">{legend}</ul>{left_out}'
         f'<div class="waterfall">{_axis(trace.milliseconds)}{rows}</div>{links}',
+        head="" if settled else '<meta http-equiv="refresh" content="1">',
     )
 
 
