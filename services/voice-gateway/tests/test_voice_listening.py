@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import base64
+from uuid import UUID
 
 import pytest
 from voice_fakes import until
 from voice_session_fakes import SILENCE_MS, Caller, kinds
 
-from voice_gateway.ears.port import Heard, SpeechStarted, Tuning, Utterance, Words
+from voice_gateway.ears.port import Heard, PerhapsOver, SpeechStarted, Tuning, Utterance, Words
 from voice_gateway.scripted import UNINTELLIGIBLE, ScriptedEars, ScriptedListener, tone
 
 
@@ -231,6 +232,24 @@ async def test_what_may_be_over_is_prepared_once_and_forgotten_when_they_go_on()
     await until(lambda: caller.mouth.prepared)
     assert caller.agent.guessed == ["What is the code?"]
     assert caller.mouth.prepared == ["The code is ORCHID-47."]
+
+
+async def test_a_guess_that_was_wrong_is_forgotten_for_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = {"Which valve?": "The amber one [1].", "Which valve opens?": "The green one [1]."}
+    ears = Told([SpeechStarted(0), PerhapsOver("Which valve?")])
+    caller = Caller(ears=ears)
+
+    async def prefetch(_: UUID, question: str) -> str:
+        return answers[question]
+
+    monkeypatch.setattr(caller.agent, "prefetch", prefetch)
+    await caller.as_page()
+    caller.session.hear(SILENCE_MS)
+    await until(lambda: caller.mouth.prepared == ["The amber one."])
+    (listener,) = ears.listeners
+    assert isinstance(listener, ScriptedListener)
+    listener.tell(PerhapsOver("Which valve opens?"))
+    await until(lambda: caller.mouth.prepared == ["The green one."])
 
 
 def _utters(caller: Caller, ears: ScriptedEars) -> bool:

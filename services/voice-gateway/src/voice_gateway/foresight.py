@@ -47,6 +47,9 @@ class Foresight:
         self._agent, self._mouth, self._chat_id, self._manner = agent, mouth, chat_id, manner
         self._accepted = accepted
         self._guessing: asyncio.Task[None] | None = None
+        self._guessed: str | None = None
+        self._beginning: tuple[str, Manner] | None = None
+        """Of the guessed answer, as it was prepared."""
         self._following: asyncio.Task[None] | None = None
         self._turn: UUID | None = None
         self._phrases: list[str] = []
@@ -54,13 +57,15 @@ class Foresight:
 
     def perhaps(self, question: str) -> None:
         """The person may have asked this: have the beginning of its answer ready."""
-        self.forget()
-        self._guessing = self._begin(partial(self._guess, question))
+        if question != self._guessed:
+            self._stop_guessing()
+            self._guessed = question
+            self._guessing = self._begin(partial(self._guess, question))
 
     def forget(self) -> None:
         """They went on, or it was nothing."""
-        if self._guessing is not None:
-            self._guessing.cancel()
+        self._stop_guessing()
+        self._drop_beginning()
 
     def reads(self, turn_id: UUID, text: str) -> None:
         """``text`` of a turn is being read: have what comes behind it ready."""
@@ -93,12 +98,27 @@ class Foresight:
         except Exception:
             log.exception("a guess failed unforeseen")
 
+    def _stop_guessing(self) -> None:
+        self._guessed = None
+        if self._guessing is not None:
+            self._guessing.cancel()
+
+    def _drop_beginning(self) -> None:
+        if self._beginning is not None:
+            self._mouth.forget(*self._beginning)
+            self._beginning = None
+
     async def _guess(self, question: str) -> None:
-        answer = await self._agent.prefetch(self._chat_id, question)
+        answer = await self._agent.prefetch(self._chat_id, question) or ""
         phrases = Phrases()
-        first = [*phrases.feed(answer or ""), *phrases.finish()][:1]
-        for phrase in first:
-            self._mouth.prepare(phrase.text, self._manner())
+        first = next(iter([*phrases.feed(answer), *phrases.finish()]), None)
+        if first is None:
+            return
+        beginning = (first.text, self._manner())
+        if beginning != self._beginning:
+            self._drop_beginning()
+            self._beginning = beginning
+        self._mouth.prepare(*beginning)
 
     async def _follow(self, turn_id: UUID) -> None:
         async with contextlib.aclosing(self._agent.follow(turn_id)) as frames:

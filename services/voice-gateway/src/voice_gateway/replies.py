@@ -76,6 +76,8 @@ class Replies:
 
     def began(self) -> None:
         """Somebody speaks: say nothing for now."""
+        if self._foresight is not None:
+            self._foresight.forget()
         self._floor.hold()
 
     def perhaps(self, text: str) -> None:

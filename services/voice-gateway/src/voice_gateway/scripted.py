@@ -207,6 +207,11 @@ class ScriptedMouth:
         if text not in self.prepared:
             self.prepared.append(text)
 
+    def forget(self, text: str, manner: Manner) -> None:
+        """Do not, after all."""
+        if text in self.prepared:
+            self.prepared.remove(text)
+
 
 def pieces(text: str) -> list[str]:
     """``text`` in pieces of three words, white space and all."""

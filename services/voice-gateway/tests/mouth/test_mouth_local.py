@@ -100,6 +100,27 @@ async def test_while_something_is_spoken_the_next_is_prepared_at_ease(tmp_path: 
         await until(lambda: "next|heart|1.0|at ease" in here.asked)
 
 
+async def test_what_is_being_spoken_is_not_prepared_beside_it(tmp_path: Path) -> None:
+    async with rig(tmp_path) as here:
+        async with aclosing(here.mouth.speak("one two", HEART)) as pieces:
+            await anext(pieces)
+            here.mouth.prepare("one two", HEART)
+            async for _ in pieces:
+                pass
+        await here.said("other")
+        assert here.asked == ["one two|heart|1.0|hurried", "other|heart|1.0|hurried"]
+
+
+async def test_what_is_not_wanted_any_more_is_made_anew_when_it_is_wanted_after_all(tmp_path: Path) -> None:
+    async with rig(tmp_path) as here:
+        here.mouth.prepare("one", HEART)
+        await until(lambda: len(here.asked) == 1)
+        here.mouth.forget("one", HEART)
+        here.mouth.forget("never prepared", HEART)
+        await here.said("one")
+        assert len(here.asked) == 2
+
+
 async def test_newer_guesses_take_the_place_of_older_ones(tmp_path: Path) -> None:
     async with rig(tmp_path, places=3) as here:
         for number in range(6):

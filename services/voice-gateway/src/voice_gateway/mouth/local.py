@@ -76,7 +76,7 @@ class LocalMouth:
         self._voices = voices
         self._at_once = at_once
         self._kept_s = kept_s
-        self._spoken: set[_Making] = set()
+        self._spoken: dict[_Making, tuple[str, Manner]] = {}
         self._prepared: dict[tuple[str, Manner], _Making] = {}
 
     @property
@@ -105,7 +105,7 @@ class LocalMouth:
         again = making is None or making.failed
         if making is None or making.failed:
             making = self._make(text, manner, due=0.0, hurried=True)
-        self._spoken.add(making)
+        self._spoken[making] = (text, manner)
         spoke = False
         try:
             try:
@@ -117,9 +117,9 @@ class LocalMouth:
                 if spoke or not again:
                     raise
                 # The process may have died of something else, and it is back in a moment.
-                self._spoken.discard(making)
+                self._spoken.pop(making, None)
                 making = self._make(text, manner, due=0.0, hurried=True)
-                self._spoken.add(making)
+                self._spoken[making] = (text, manner)
                 async with aclosing(making.taken()) as pieces:
                     async for piece in pieces:
                         yield piece
@@ -127,13 +127,13 @@ class LocalMouth:
             log.warning("a text of %d characters could not be spoken: %s", len(text), error)
             raise MouthFailed from error
         finally:
-            self._spoken.discard(making)
+            self._spoken.pop(making, None)
             making.close()
 
     def prepare(self, text: str, manner: Manner) -> None:
         """Make the sound of ``text`` when nothing else waits; see :class:`~voice_gateway.mouth.port.Mouth`."""
         key = (text, self._heeded(manner))
-        if key in self._prepared:
+        if key in self._prepared or key in self._spoken.values():
             return
         while len(self._prepared) >= max(2, self._at_once):
             self._forget(next(iter(self._prepared)))
@@ -141,6 +141,10 @@ class LocalMouth:
             # While something is spoken there is time for long pieces, which sound better.
             self._prepared[key] = self._make(text, key[1], due=GUESS, hurried=not self._spoken)
             asyncio.get_running_loop().call_later(self._kept_s, self._forget, key, self._prepared[key])
+
+    def forget(self, text: str, manner: Manner) -> None:
+        """Make no more of what was prepared of ``text``."""
+        self._forget((text, self._heeded(manner)))
 
     def close(self) -> None:
         """Throw away what was prepared."""

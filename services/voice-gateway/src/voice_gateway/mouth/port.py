@@ -59,3 +59,7 @@ class Mouth(Protocol):
         What was prepared and not spoken is forgotten after a few seconds, or for something newer.
         """
         ...
+
+    def forget(self, text: str, manner: Manner) -> None:
+        """What was prepared of ``text`` is not wanted any more; nothing happens when it is being spoken."""
+        ...
