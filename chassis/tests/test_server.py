@@ -250,7 +250,7 @@ async def test_work_that_fails_takes_the_service_with_it() -> None:
     app = make(ServiceSettings(), around=working)
 
     async def until_it_stops() -> None:
-        async with reached(app), asyncio.timeout(60):
+        async with reached(app), asyncio.timeout(5):
             await health_of(app).stopping.wait()
 
     with pytest.raises(ExceptionGroup):
