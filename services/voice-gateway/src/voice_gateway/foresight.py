@@ -1,4 +1,4 @@
-"""What will perhaps be said next, prepared before it is asked for (ARCHITECTURE, Prefetch and Speech).
+"""What will perhaps be said next, prepared before it is asked for.
 
 ::
 

@@ -1,4 +1,4 @@
-"""A text read aloud as it stands: a response out of band, in no conversation (ARCHITECTURE, Speech)."""
+"""A text read aloud as it stands: a response out of band, in no conversation."""
 
 from __future__ import annotations
 

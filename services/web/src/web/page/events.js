@@ -85,7 +85,7 @@ export function forget() {
 }
 
 /**
- * Speak a text as it stands, outside of the conversation (ARCHITECTURE, Speech), in the trace of its turn.
+ * Speak a text as it stands, outside of the conversation, in the trace of its turn.
  * @param {{ phraseId: string, turnId: string | null, traceId: string | null, text: string }} phrase
  * @returns {ResponseCreateEvent}
  */
