@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Literal
 
@@ -20,7 +21,7 @@ Ending = Literal["cancelled", "interrupted", "left", "stopping"]
 """The client wants no more, the person spoke, the client is gone, the process stops."""
 
 
-class Responding:
+class Responding(ABC):
     """A response being made, from ``start`` on; ``parent`` is the ``traceparent`` that it continues, if any."""
 
     def __init__(self, response: Response, *, parent: str | None = None, links: Sequence[str] = ()) -> None:
@@ -52,11 +53,11 @@ class Responding:
             self._task.cancel()
             await self.wait()
 
+    @abstractmethod
     async def respond(self, current: Span) -> None:
         """Make the response and end it; what it raises ends it as failed."""
-        raise NotImplementedError
 
-    def stopped(self, why: Ending) -> None:
+    def stopped(self, why: Ending) -> None:  # noqa: B027 - most have nothing to do then
         """The response was cancelled or interrupted in the middle."""
 
     async def _run(self, attributes: Attributes) -> None:

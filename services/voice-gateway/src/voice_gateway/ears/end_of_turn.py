@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from voice_gateway.ears.features import RATE, SECONDS, Samples, log_mel, samples
-from voice_gateway.ears.runtime import open_model
+from voice_gateway.runtime import open_model
 
 LONGEST_BYTES: Final = SECONDS * RATE * 2
 """Of PCM16 that the model looks at; what is before that is not worth sending."""

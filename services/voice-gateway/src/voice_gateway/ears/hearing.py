@@ -17,9 +17,9 @@ import soxr
 
 from voice_gateway.ears.echo import EchoGate
 from voice_gateway.ears.features import RATE, Samples, samples
-from voice_gateway.ears.runtime import Run, open_model
 from voice_gateway.ears.voice_activity import WINDOW, VoiceActivity
 from voice_gateway.ears.windows import Sound, Window
+from voice_gateway.runtime import Run, open_model
 
 _RATE_IN: Final = 24_000
 _RESYNC: Final = RATE // 5

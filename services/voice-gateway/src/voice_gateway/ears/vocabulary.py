@@ -253,16 +253,7 @@ def _inner_capital(written: str) -> bool:
 
 def _forms(word: str) -> Iterator[str]:
     yield word
-    for ending, stem in (
-        ("s", ""),
-        ("es", ""),
-        ("ies", "y"),
-        ("ed", ""),
-        ("ed", "e"),
-        ("ing", ""),
-        ("ing", "e"),
-        ("er", ""),
-    ):
+    for ending, stem in _ENDINGS:
         if word.endswith(ending) and len(word) > len(ending) + 2:
             yield word[: -len(ending)] + stem
     yield word.replace("'s", "")

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from voice_gateway.ears.features import Samples
-from voice_gateway.ears.runtime import Run
+from voice_gateway.runtime import Run
 
 WINDOW: Final = 512
 """Samples at 16 kHz; the model takes no other length."""

@@ -10,9 +10,9 @@ from typing import Any, Final, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from voice_gateway.ears.runtime import onnxruntime
 from voice_gateway.errors import MouthFailed
 from voice_gateway.mouth.symbols import LONGEST
+from voice_gateway.runtime import onnxruntime
 
 RATE: Final = 24_000
 Samples = NDArray[np.float32]

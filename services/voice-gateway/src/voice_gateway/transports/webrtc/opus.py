@@ -15,6 +15,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable
 from queue import SimpleQueue
@@ -71,7 +72,7 @@ class OpusThread:
                 self._steps.put(step)
 
 
-class _Worker(Generic[Job]):
+class _Worker(ABC, Generic[Job]):
     """Jobs of one call, done in order by the thread, at most ``FRAMES_A_STEP`` in a row."""
 
     def __init__(self, thread: OpusThread) -> None:
@@ -99,9 +100,9 @@ class _Worker(Generic[Job]):
             self.work(job)
         return True
 
+    @abstractmethod
     def work(self, job: Job) -> None:
         """Do one job, in the thread."""
-        raise NotImplementedError
 
 
 class Encoder(_Worker[Frame]):
