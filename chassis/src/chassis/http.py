@@ -29,6 +29,8 @@ from contracts.turns import Refusal
 if TYPE_CHECKING:
     import httpx2
 
+    from chassis.replicas import Replicas
+
 M = TypeVar("M", bound=BaseModel)
 
 CONNECT_TIMEOUT_S = 2.0
@@ -65,21 +67,31 @@ class Nonsense(CallFailed):
 
 
 class ServiceClient:
-    """One other service, on connections that are kept."""
+    """One other service, on connections that are kept; ``replicas`` where its address may stand for several.
 
-    def __init__(self, client: httpx2.AsyncClient, service: str) -> None:
+    Requests that are ``near`` the same key go to the same replica for as long as it is there.
+    """
+
+    def __init__(self, client: httpx2.AsyncClient, service: str, replicas: Replicas | None = None) -> None:
         self.raw = client
         self.service = service
+        self.replicas = replicas
         address = urlsplit(str(client.base_url))
         self._where: dict[str, str | int] = {conventions.SERVER_ADDRESS: address.hostname or ""}
         if address.port:
             self._where[conventions.SERVER_PORT] = address.port
 
     async def get(
-        self, path: str, answer: type[M], *, params: Mapping[str, str] | None = None, timeout: float | None = None
+        self,
+        path: str,
+        answer: type[M],
+        *,
+        params: Mapping[str, str] | None = None,
+        timeout: float | None = None,
+        near: str | None = None,
     ) -> M:
         """``GET path``, read as ``answer``; ``timeout`` in seconds."""
-        return self._read(await self.call("GET", path, params=params, timeout=timeout), answer)
+        return self._read(await self.call("GET", path, params=params, timeout=timeout, near=near), answer)
 
     async def post(
         self,
@@ -89,9 +101,10 @@ class ServiceClient:
         *,
         params: Mapping[str, str] | None = None,
         timeout: float | None = None,
+        near: str | None = None,
     ) -> M:
         """``POST path`` with a JSON body, read as ``answer``; ``timeout`` in seconds."""
-        return self._read(await self.call("POST", path, body, params=params, timeout=timeout), answer)
+        return self._read(await self.call("POST", path, body, params=params, timeout=timeout, near=near), answer)
 
     async def call(
         self,
@@ -101,6 +114,7 @@ class ServiceClient:
         *,
         params: Mapping[str, str] | None = None,
         timeout: float | None = None,
+        near: str | None = None,
     ) -> httpx2.Response:
         """One request in a client span; an answer of 400 or more is raised as :class:`Refused`."""
         import httpx2
@@ -118,6 +132,7 @@ class ServiceClient:
                     params=dict(params) if params else None,
                     headers=headers,
                     timeout=timeout if timeout is not None else httpx2.USE_CLIENT_DEFAULT,
+                    extensions={"near": near} if near is not None else None,
                 )
             except httpx2.TimeoutException as error:
                 raise Unreachable(self.service, "no answer in time") from error
@@ -151,10 +166,20 @@ def refused(service: str, response: httpx2.Response) -> Refused:
 async def open_client(
     base_url: str, service: str, *, timeout: float = ANSWER_TIMEOUT_S, connections: int = 100
 ) -> AsyncGenerator[ServiceClient]:
-    """A client of one service; ``timeout`` is for an answer, in seconds. No proxy of the environment is asked."""
+    """A client of one service; ``timeout`` is for an answer, in seconds. No proxy of the environment is asked.
+
+    ``base_url`` may be several, separated by commas, and a name in it may stand for several replicas.
+    """
     import httpx2
+
+    from chassis.replicas import Balanced, Replicas, stand_for_several
 
     limits = httpx2.Limits(max_connections=connections, max_keepalive_connections=connections, keepalive_expiry=30)
     timeouts = httpx2.Timeout(timeout, connect=CONNECT_TIMEOUT_S)
-    async with httpx2.AsyncClient(base_url=base_url, timeout=timeouts, limits=limits, trust_env=False) as client:
-        yield ServiceClient(client, service)
+    wire: httpx2.AsyncBaseTransport = httpx2.AsyncHTTPTransport(limits=limits, trust_env=False)
+    replicas = Replicas(base_url) if stand_for_several(base_url) else None
+    if replicas is not None:
+        wire = Balanced(wire, replicas)
+    first = base_url.split(",")[0].strip()
+    async with httpx2.AsyncClient(base_url=first, timeout=timeouts, transport=wire, trust_env=False) as client:
+        yield ServiceClient(client, service, replicas)

@@ -101,12 +101,15 @@ class HttpAgent:
         """Have an answer prepared, and give it when it is."""
         try:
             asked = PrefetchAsked(chat_id=chat_id, question=question)
-            begun = await self._client.post("/prefetch", PrefetchAccepted, asked, timeout=LOOK_S)
+            # What is prepared lives in one agent: its text is asked for there, and so is the question.
+            near = str(chat_id)
+            begun = await self._client.post("/prefetch", PrefetchAccepted, asked, timeout=LOOK_S, near=near)
             prepared = await self._client.get(
                 f"/prefetch/{begun.prefetch_id}",
                 PrefetchedAnswer,
                 params={"wait_ms": str(begun.lifetime_ms)},
                 timeout=begun.lifetime_ms / 1000 + LOOK_S,
+                near=near,
             )
         except (CallFailed, ValidationError):
             return None  # a guess may miss
@@ -155,7 +158,7 @@ class HttpAgent:
     async def _ask(self, chat_id: UUID, question: str) -> TurnAccepted:
         asked = TurnAsked(chat_id=chat_id, question=question)
         try:
-            return await self._client.post("/turns", TurnAccepted, asked, timeout=ASK_S)
+            return await self._client.post("/turns", TurnAccepted, asked, timeout=ASK_S, near=str(chat_id))
         except Refused as refused:
             raise AnswerFailed(refused.message, failure=refused.code) from refused
         except (Unreachable, Nonsense) as error:
