@@ -77,6 +77,10 @@ NO_EMIT := $(addprefix --no-emit-package ,talkdown talkdown-contracts talkdown-c
 lock: $(VENV)/uv ## Resolve the dependencies anew into the lock files
 	$(COMPILE) $(NO_EMIT) pyproject.toml --group build -o requirements.lock
 	$(COMPILE) -c requirements.lock --group dev -o requirements-dev.lock
+	@for part in chassis services/ingestor services/retriever services/agent services/voice-gateway; do \
+	  $(COMPILE) $(NO_EMIT) -c requirements.lock $$part/pyproject.toml -o deploy/requirements/$${part##*/}.lock || exit 1; done
+	$(COMPILE) $(NO_EMIT) -c requirements.lock services/web/pyproject.toml deploy/requirements/command.in -o deploy/requirements/web.lock
+	$(COMPILE) -c requirements.lock --group build -o deploy/requirements/build.lock
 
 contracts: setup-dev ## Generate schemas, AsyncAPI and OpenAPI from the models
 	$(BIN)/python contracts/generate.py
