@@ -172,7 +172,8 @@ async def open_client(
     """
     import httpx2
 
-    from chassis.replicas import Balanced, Replicas, stand_for_several
+    from chassis.balancing import Balanced
+    from chassis.replicas import Replicas, stand_for_several
 
     limits = httpx2.Limits(max_connections=connections, max_keepalive_connections=connections, keepalive_expiry=30)
     timeouts = httpx2.Timeout(timeout, connect=CONNECT_TIMEOUT_S)

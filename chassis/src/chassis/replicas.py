@@ -16,17 +16,17 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import ipaddress
+import re
 import socket
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from urllib.parse import SplitResult, urlsplit
 
-import httpx2
-
 HEADER = "talkdown-replica"
-"""Tells a replica the name that it is known by here: ids that it makes may carry it."""
+"""Tells a replica the name that it is known by here, for the ids that have to find their way back to it."""
 NAME = "[0-9a-f]{6}"
+MARKED = re.compile(rf"[a-z]+_({NAME})-.")
 RESOLVE_EVERY_S = 2.0
 REST_S = 1.0
 """A replica that took no connection is asked last for so long."""
@@ -118,42 +118,15 @@ class Replicas:
             self._known = found
 
 
-class Balanced(httpx2.AsyncBaseTransport):
-    """Sends each request to one of the replicas over ``transport``."""
+def mark(told: str | None) -> str:
+    """What stands in front of the random part of an id made by the replica of this name; nothing without one."""
+    return f"{told}-" if told is not None and re.fullmatch(NAME, told) else ""
 
-    def __init__(self, transport: httpx2.AsyncBaseTransport, replicas: Replicas) -> None:
-        self._transport, self._replicas = transport, replicas
 
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Send it to the replica that its extensions ``near`` or ``replica`` ask for, else to any."""
-        failed: httpx2.TransportError = httpx2.ConnectError("no replica is there", request=request)
-        url = request.url
-        for replica in await self._chosen(request):
-            request.url = url.copy_with(host=replica.host, port=replica.port)
-            request.headers[HEADER] = replica.name
-            replica.open += 1
-            try:
-                return await self._transport.handle_async_request(request)
-            except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
-                self._replicas.rest(replica)
-                failed = error
-            finally:
-                replica.open -= 1
-        raise failed
-
-    async def aclose(self) -> None:
-        """Close every connection."""
-        await self._replicas.close()
-        await self._transport.aclose()
-
-    async def _chosen(self, request: httpx2.Request) -> list[Replica]:
-        try:
-            if (name := request.extensions.get("replica")) is not None:
-                one = await self._replicas.named(name)
-                return [one] if one is not None else []
-            return await self._replicas.ordered(request.extensions.get("near"))
-        except OSError as error:
-            raise httpx2.ConnectError(str(error), request=request) from error
+def marked_with(made: str) -> str | None:
+    """The name of the replica that made an id such as ``sess_0a1b2c-...``; nothing when none is in it."""
+    found = MARKED.match(made)
+    return found[1] if found else None
 
 
 def stand_for_several(urls: str) -> bool:

@@ -174,6 +174,6 @@ def _text_part(part: Content, role: Role, where: str) -> Part:
     return Part("output_text" if role == "assistant" else "input_text", part.text)
 
 
-def new_id(kind: str) -> str:
-    """A fresh id such as ``item_...``, at most 32 characters."""
-    return f"{kind}_{secrets.token_hex(10)}"
+def new_id(kind: str, mark: str = "") -> str:
+    """A fresh id such as ``item_...``, at most 32 characters with its ``mark``."""
+    return f"{kind}_{mark}{secrets.token_hex(10)}"

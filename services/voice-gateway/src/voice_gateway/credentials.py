@@ -67,13 +67,13 @@ class Credentials:
         self._sweep()
         return len(self._held)
 
-    def mint(self, grant: Grant, *, seconds: int | None = None) -> Minted:
-        """Make a credential for ``grant``; :class:`TooManyCredentials` when too many wait already."""
+    def mint(self, grant: Grant, *, seconds: int | None = None, mark: str = "") -> Minted:
+        """Make a credential for ``grant``, its ``mark`` in front; :class:`TooManyCredentials` when too many wait."""
         self._sweep()
         if len(self._held) >= self._limit:
             raise TooManyCredentials
         lifetime = min(seconds, self._lifetime_s) if seconds is not None else self._lifetime_s
-        value = PREFIX + secrets.token_urlsafe(RANDOM_BYTES)
+        value = PREFIX + mark + secrets.token_urlsafe(RANDOM_BYTES)
         digest = _digest(value)
         self._held[digest] = _Held(digest, grant, self._clock() + lifetime)
         return Minted(value, int(self._wall()) + lifetime)

@@ -7,6 +7,7 @@ from uuid import uuid4
 from fastapi import APIRouter, Request, Response
 
 from chassis import telemetry
+from chassis.replicas import HEADER, mark
 from contracts.turns import Refusal
 from contracts.vocabulary import JsonObject
 from contracts.voice import ClientSecret, ClientSecretRequested
@@ -15,6 +16,7 @@ from voice_gateway.around import Around
 from voice_gateway.conversation import new_id
 from voice_gateway.credentials import Credentials, Grant, Minted
 from voice_gateway.errors import BadRequest, EventError
+from voice_gateway.sessions import Sessions
 
 REFUSALS: dict[int | str, dict[str, object]] = {
     status: {"model": Refusal} for status in (400, 403, 413, 429, 500, 502, 503)
@@ -27,13 +29,18 @@ router = APIRouter()
 async def mint(request: Request, response: Response, asked: ClientSecretRequested) -> ClientSecret:
     """Make a credential for one connection of one chat, to be used within a minute.
 
-    Where the provider holds the calls, its session is as the settings say, whatever session is asked for.
+    Where the provider holds the calls, its session is as the settings say, whatever session is asked for. The
+    credential and the call carry the name of this replica, where there are several: they are good here alone.
     """
     around: Around = request.state.around
     credentials: Credentials = request.state.credentials
+    sessions: Sessions = request.state.sessions
     door.check_origin(request, around.settings.allowed_origins)
-    seconds = _seconds(asked)
-    call_id, chat_id, traceparent = new_id("sess"), asked.chat_id or uuid4(), telemetry.inject()
+    seconds, here = _seconds(asked), mark(request.headers.get(HEADER))
+    sessions.check_open()
+    if here:
+        sessions.check_room()  # another may have room
+    call_id, chat_id, traceparent = new_id("sess", here), asked.chat_id or uuid4(), telemetry.inject()
     minted: Minted
     session: JsonObject
     if around.provider is not None:
@@ -45,7 +52,7 @@ async def mint(request: Request, response: Response, asked: ClientSecretRequeste
         except EventError as error:
             raise BadRequest(error.message) from error
         session = config.wire()
-        minted = credentials.mint(Grant(call_id, chat_id, config, traceparent), seconds=seconds)
+        minted = credentials.mint(Grant(call_id, chat_id, config, traceparent), seconds=seconds, mark=here)
     around.calls.open(call_id, chat_id, traceparent)
     response.headers["cache-control"] = "no-store"
     return ClientSecret(

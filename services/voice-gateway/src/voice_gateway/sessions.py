@@ -22,10 +22,14 @@ class Sessions:
         """How many are open."""
         return len(self._open)
 
-    def check_room(self) -> None:
-        """:class:`TooManySessions` when all are taken, :class:`GoingAway` when the process stops."""
+    def check_open(self) -> None:
+        """:class:`GoingAway` when the process stops."""
         if self._stopping:
             raise GoingAway
+
+    def check_room(self) -> None:
+        """:class:`TooManySessions` when all are taken, :class:`GoingAway` when the process stops."""
+        self.check_open()
         if len(self._open) >= self._limit:
             raise TooManySessions
         if self._senses is not None:

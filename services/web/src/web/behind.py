@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from urllib.parse import quote
@@ -12,17 +12,20 @@ from pydantic import BaseModel, ValidationError
 from starlette.responses import Response
 
 from chassis.http import CallFailed, Refused, ServiceClient, open_client
+from chassis.replicas import Replica, marked_with
 from contracts.health import Ready
 from contracts.refreshes import Files, Manifest, RefreshReport, RefreshRequested
 from contracts.search import SourceText
 from contracts.turns import CancelRequested, Chat, Heard, Turn, TurnAccepted, TurnAsked
-from web.errors import NotThere, UnknownTurn
+from web.errors import GatewayGone, NotThere, UnknownTurn
 from web.settings import Settings
 
 REFRESH_S = 3600.0
 """A refresh of a large folder embeds for minutes; its report is worth waiting for."""
 GLANCE_S = 1.0
 HANDED_BACK = ("content-type", "location", "retry-after")
+ELSEWHERE = frozenset({429, 503})
+"""A gateway that answers so is full, or stops: the next one is asked."""
 
 
 class Service:
@@ -104,19 +107,48 @@ class Ingestor(Service):
 
 
 class VoiceGateway(Service):
-    """Owns voice sessions."""
+    """Owns voice sessions, each in the replica that made its credential: its name is in it, and in the call's id."""
 
-    async def signal(self, target: str, body: bytes, headers: Mapping[str, str]) -> Response:
-        """Pass signalling on, and hand its answer back as it is."""
+    async def signal(self, target: str, body: bytes, headers: Mapping[str, str], belongs_to: str = "") -> Response:
+        """Pass signalling on, and hand its answer back as it is.
+
+        ``belongs_to`` is a credential or a call's id. What belongs to none goes to a replica that has room for more.
+        """
+        last: Response | None = None
+        for replica in await self.serving(belongs_to):
+            try:
+                last = await self._post(target, body, headers, replica)
+            except NotThere:
+                continue
+            if last.status_code not in ELSEWHERE:
+                break
+        if last is None:
+            raise NotThere(self.name)
+        return last
+
+    async def serving(self, belongs_to: str) -> Sequence[Replica | None]:
+        """Whom to ask, one after the other; ``None`` is the only one there is."""
+        if self.client.replicas is None:
+            return (None,)
+        try:
+            if (name := marked_with(belongs_to)) is None:
+                return await self.client.replicas.ordered()
+            replica = await self.client.replicas.named(name)
+        except OSError as error:
+            raise NotThere(self.name) from error
+        if replica is None:
+            raise GatewayGone
+        return (replica,)
+
+    async def _post(self, target: str, body: bytes, headers: Mapping[str, str], replica: Replica | None) -> Response:
         import httpx2
 
+        to = {"replica": replica.name} if replica is not None else None
         try:
-            answer = await self.client.raw.post(target, content=body, headers=dict(headers))
+            answer = await self.client.raw.post(target, content=body, headers=dict(headers), extensions=to)
         except httpx2.HTTPError as error:
             raise NotThere(self.name) from error
-        kept = {
-            name: answer.headers[name] for name in ("content-type", "location", "retry-after") if name in answer.headers
-        }
+        kept = {name: answer.headers[name] for name in HANDED_BACK if name in answer.headers}
         return Response(answer.content, answer.status_code, kept)
 
 

@@ -8,6 +8,7 @@
         ├── UnknownTurn        404  no such turn
         ├── UnknownLetter      404  no such dead letter
         ├── BusGone            503  the bus does not answer
+        ├── GatewayGone        503  the voice gateway of a call or a credential is not there any more
         └── NotThere           503  a service behind web does not answer
 """
 
@@ -50,6 +51,15 @@ class BusGone(WebError):
 
     def __init__(self) -> None:
         super().__init__(503, "unavailable", "The bus does not answer just now. Try again in a moment.", retry_after=1)
+
+
+class GatewayGone(WebError):
+    """The voice gateway that a credential or a call belongs to is not there any more."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            503, "unavailable", "The voice gateway of this call is gone. Ask for a new credential, and call again."
+        )
 
 
 class NotThere(WebError):

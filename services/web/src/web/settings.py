@@ -17,7 +17,9 @@ class Settings(ServiceSettings):
     agent_url: str = Field(default="http://127.0.0.1:3010", description="the address of the agent")
     retriever_url: str = Field(default="http://127.0.0.1:3011", description="the address of the retriever")
     ingestor_url: str = Field(default="http://127.0.0.1:3012", description="the address of the ingestor")
-    voice_url: str = Field(default="http://127.0.0.1:3013", description="the address of the voice gateway")
+    voice_url: str = Field(
+        default="http://127.0.0.1:3013", description="the address of the voice gateway, or of several, comma-separated"
+    )
     jaeger_url: str | None = Field(
         default=None, description="the address where traces are looked at; unset: answers have no link to theirs"
     )

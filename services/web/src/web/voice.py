@@ -13,11 +13,14 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit, urlunsplit
 
 from fastapi import APIRouter, HTTPException, Request, WebSocket, WebSocketDisconnect
+from starlette.requests import HTTPConnection
 from starlette.responses import Response
 
+from chassis.replicas import Replica
 from chassis.telemetry import inject
 from contracts.voice import Timeline
 from web.bodies import takes
+from web.errors import WebError
 from web.state import the
 
 if TYPE_CHECKING:
@@ -29,6 +32,8 @@ MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 """What the Realtime API takes in one event: 15 MiB of audio, in base64."""
 PATH = re.compile(r"[A-Za-z0-9_-]+(?:/[A-Za-z0-9_-]+)*")
 """What the addresses of the Realtime API are made of; any other could lead to what the gateway keeps to itself."""
+CALL = re.compile(r"calls/([^/]+)/")
+KEY_SUBPROTOCOL = "openai-insecure-api-key."
 PASSED = ("authorization", "content-type", "traceparent", "openai-beta", "openai-safety-identifier")
 
 routes = APIRouter()
@@ -45,7 +50,9 @@ async def signal(request: Request, path: str) -> Response:
         headers["traceparent"] = current
     query = str(request.url.query)
     target = f"/v1/realtime/{path}" + (f"?{query}" if query else "")
-    return await the(request).behind.voice.signal(target, body, headers)
+    of_call = CALL.match(path)
+    belongs_to = of_call[1] if of_call else request.query_params.get("call_id") or _credential(request)
+    return await the(request).behind.voice.signal(target, body, headers, belongs_to)
 
 
 @routes.post("/api/calls/{call_id}/timeline", status_code=204, openapi_extra=takes(Timeline))
@@ -55,7 +62,7 @@ async def timeline(request: Request, call_id: str) -> Response:
         raise HTTPException(404)
     body = await request.body()
     return await the(request).behind.voice.signal(
-        f"/calls/{call_id}/timeline", body, {"content-type": "application/json"}
+        f"/calls/{call_id}/timeline", body, {"content-type": "application/json"}, belongs_to=call_id
     )
 
 
@@ -66,17 +73,20 @@ async def session(socket: WebSocket) -> None:
     from websockets.exceptions import InvalidHandshake
 
     headers = {name: socket.headers[name] for name in PASSED if name in socket.headers}
+    belongs_to = socket.query_params.get("call_id") or _credential(socket)
     try:
+        replica, *_ = await the(socket).behind.voice.serving(belongs_to)
         far = await connect(
-            _websocket_url(the(socket).voice_url, socket.url.query),
+            _websocket_url(the(socket).voice_url, replica, socket.url.query),
             additional_headers=headers,
             subprotocols=socket.scope["subprotocols"] or None,
             max_size=MAX_MESSAGE_BYTES,
             compression=None,
             proxy=None,
         )
-    except (OSError, InvalidHandshake, TimeoutError) as error:
-        await socket.close(1013 if isinstance(error, OSError) else 1008, "The voice gateway did not take the session.")
+    except (OSError, InvalidHandshake, TimeoutError, WebError) as error:
+        absent = isinstance(error, (OSError, WebError))
+        await socket.close(1013 if absent else 1008, "The voice gateway did not take the session.")
         return
     async with far:
         await socket.accept(far.subprotocol)
@@ -119,7 +129,17 @@ async def _down(far: ClientConnection, near: WebSocket) -> None:
         return
 
 
-def _websocket_url(url: str, query: str) -> str:
+def _websocket_url(url: str, replica: Replica | None, query: str) -> str:
     parts = urlsplit(url)
     scheme = "wss" if parts.scheme == "https" else "ws"
-    return urlunsplit((scheme, parts.netloc, "/v1/realtime", query, ""))
+    return urlunsplit((scheme, replica.netloc if replica else parts.netloc, "/v1/realtime", query, ""))
+
+
+def _credential(connection: HTTPConnection) -> str:
+    """The credential that a client brings, in either of its places; nothing when it brings none."""
+    scheme, _, bearer = connection.headers.get("authorization", "").partition(" ")
+    if scheme.lower() == "bearer" and bearer.strip():
+        return bearer.strip()
+    offered = connection.headers.get("sec-websocket-protocol", "").split(",")
+    keys = [name.strip() for name in offered if name.strip().startswith(KEY_SUBPROTOCOL)]
+    return keys[0].removeprefix(KEY_SUBPROTOCOL) if keys else ""
