@@ -5,21 +5,20 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import threading
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.metadata import version
 from itertools import pairwise
 from uuid import uuid4
 
 import httpx2
 import pytest
 from fastapi import FastAPI
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import StatusCode
+from otlp_collector import collecting
 
 from chassis import conventions, telemetry
 from chassis.bus import open_bus
@@ -46,34 +45,6 @@ def spans() -> InMemorySpanExporter:
 
 def named(spans: InMemorySpanExporter) -> dict[str, ReadableSpan]:
     return {span.name: span for span in spans.get_finished_spans()}
-
-
-class Collector(ThreadingHTTPServer):
-    """Takes OTLP over HTTP and keeps what it is sent."""
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Take)
-        self.names: list[str] = []
-        self.services: set[str] = set()
-
-
-class _Take(BaseHTTPRequestHandler):
-    def do_POST(self) -> None:
-        assert isinstance(self.server, Collector)
-        body = self.rfile.read(int(self.headers["content-length"]))
-        request = ExportTraceServiceRequest.FromString(body)
-        for resource in request.resource_spans:
-            for attribute in resource.resource.attributes:
-                if attribute.key == "service.name":
-                    self.server.services.add(attribute.value.string_value)
-            for scope in resource.scope_spans:
-                self.server.names += [span.name for span in scope.spans]
-        self.send_response(200)
-        self.send_header("content-length", "0")
-        self.end_headers()
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name is the parent's
-        pass
 
 
 @pytest.mark.behaviour("E2")
@@ -155,19 +126,18 @@ def test_without_a_collector_spans_have_ids_all_the_same() -> None:
             assert telemetry.trace_id() == outer is not None
 
 
-def test_spans_reach_a_collector() -> None:
-    with Collector() as collector:
-        serving = threading.Thread(target=collector.serve_forever, daemon=True)
-        serving.start()
-        telemetry.setup("sample", ServiceSettings(otlp_endpoint=f"http://127.0.0.1:{collector.server_port}"))
-        for _ in range(3):
+def test_spans_reach_a_collector_and_say_from_which_replica() -> None:
+    with collecting() as collector:
+        for _ in range(2):
+            telemetry.setup("sample", ServiceSettings(otlp_endpoint=collector.url))
             with telemetry.span("question"):
                 pass
-        telemetry.finish()
-        collector.shutdown()
-        serving.join()
-    assert collector.names == ["question"] * 3
-    assert collector.services == {"sample"}
+            telemetry.finish()
+    assert collector.spans == ["question"] * 2
+    assert {resource["service.name"] for resource in collector.resources} == {"sample"}
+    assert {resource["service.namespace"] for resource in collector.resources} == {"talkdown"}
+    assert {resource["service.version"] for resource in collector.resources} == {version("talkdown-chassis")}
+    assert len({resource["service.instance.id"] for resource in collector.resources}) == 2
 
 
 def test_a_collector_that_is_gone_is_told_once_and_stops_nothing(
@@ -180,7 +150,7 @@ def test_a_collector_that_is_gone_is_told_once_and_stops_nothing(
                 pass
         telemetry.finish()
     assert [record.message for record in caplog.records].count(
-        "the trace collector does not answer; traces are dropped until it does"
+        "the collector takes no traces; they are dropped until it does"
     ) == 1
 
 

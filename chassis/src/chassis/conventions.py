@@ -1,9 +1,15 @@
-"""The names that spans and their attributes carry: our own constants, since the conventions still move.
+"""The names that spans, metrics and their attributes carry: our own constants, since the conventions still move.
 
 Sources: OpenTelemetry's semantic conventions for HTTP, messaging and generative AI, as of 1.37, development parts too.
 """
 
 from __future__ import annotations
+
+# The resource
+SERVICE_NAME = "service.name"
+SERVICE_NAMESPACE = "service.namespace"
+SERVICE_VERSION = "service.version"
+SERVICE_INSTANCE = "service.instance.id"
 
 # HTTP
 HTTP_METHOD = "http.request.method"
@@ -13,6 +19,7 @@ URL_PATH = "url.path"
 SERVER_ADDRESS = "server.address"
 SERVER_PORT = "server.port"
 ERROR_TYPE = "error.type"
+HTTP_SERVER_DURATION = "http.server.request.duration"
 
 # Messaging
 MESSAGING_SYSTEM = "messaging.system"
@@ -24,6 +31,7 @@ MESSAGING_GROUP = "messaging.consumer.group.name"
 MESSAGING_MESSAGE_ID = "messaging.message.id"
 MESSAGING_BATCH_COUNT = "messaging.batch.message_count"
 MESSAGING_BODY_SIZE = "messaging.message.body.size"
+MESSAGING_PROCESS_DURATION = "messaging.process.duration"
 SEND = "send"
 PROCESS = "process"
 
@@ -44,6 +52,9 @@ GEN_AI_DATA_SOURCE_ID = "gen_ai.data_source.id"
 GEN_AI_EMBEDDINGS_DIMENSIONS = "gen_ai.embeddings.dimension.count"
 GEN_AI_INPUT_MESSAGES = "gen_ai.input.messages"
 GEN_AI_OUTPUT_MESSAGES = "gen_ai.output.messages"
+GEN_AI_TOKEN_TYPE = "gen_ai.token.type"  # noqa: S105 - a token of text, not of access
+GEN_AI_TOKEN_USAGE = "gen_ai.client.token.usage"  # noqa: S105
+GEN_AI_OPERATION_DURATION = "gen_ai.client.operation.duration"
 INVOKE_AGENT = "invoke_agent"
 CHAT = "chat"
 EMBEDDINGS = "embeddings"
@@ -56,3 +67,9 @@ REFRESH_ID = "talkdown.refresh.id"
 DOCUMENT_PATH = "talkdown.document.path"
 DOCUMENT_REVISION = "talkdown.document.revision"
 TIME_TO_FIRST_TOKEN_MS = "talkdown.time_to_first_token_ms"  # noqa: S105 - a token of text, not of access
+
+# Talkdown's own attributes of metrics
+TURN_STATUS = "talkdown.turn.status"
+DOCUMENT_CHANGE = "talkdown.document.change"
+REFRESH_STATUS = "talkdown.refresh.status"
+VOICE_STAGE = "talkdown.voice.stage"

@@ -85,7 +85,14 @@ class ServiceSettings(BaseSettings):
     bus_lease_s: float = Field(default=3.0, ge=0.5, le=300, description="seconds from 0.5 to 300")
 
     grace_s: float = Field(default=8.0, ge=0, le=600, description="seconds that running work has when stopping")
-    otlp_endpoint: str | None = Field(default=None, description="the base address of an OTLP/HTTP collector")
+    otlp_endpoint: str | None = Field(
+        default=None, description="the base address of an OTLP/HTTP collector of traces; unset: none are recorded"
+    )
+    otlp_metrics_endpoint: str | None = Field(
+        default=None,
+        description="the base address of an OTLP/HTTP collector of metrics, which Jaeger is not; unset: none are taken",
+    )
+    otlp_metrics_interval_s: float = Field(default=10.0, ge=0.1, le=3600, description="seconds from 0.1 to 3600")
     trace_content: bool = Field(default=False, description="1 lets questions and passages into traces")
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="info", description="debug, info, warning or error"

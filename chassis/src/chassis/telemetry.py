@@ -1,8 +1,9 @@
-"""Traces and logs of every service.
+"""Traces, metrics and logs of every service.
 
 One provider a process. Without a collector nothing is recorded, but every span still has its ids, so that logs and
 answers carry a trace id. With one, spans leave in batches from a thread of their own, and a collector that is gone
-costs a warning, never a request.
+costs a warning, never a request. Metrics (:mod:`chassis.metrics`) go to a collector of their own setting, since Jaeger
+takes none. Both signals carry the same resource: service, version, and an instance that tells replicas apart.
 
 Content (questions, passages) goes into spans only where :func:`content_allowed` says so; of an exception only its type.
 """
@@ -12,11 +13,16 @@ from __future__ import annotations
 # Loaded before a tracer is made. In a fork OpenTelemetry's tracers start threads, and the handlers of a fork run in the
 # order in which they were registered: without this the fork waits for ever for a lock that the later handler renews.
 import concurrent.futures.thread  # noqa: F401  # pyright: ignore[reportUnusedImport]
+import importlib.metadata
+import os
 import re
+import socket
+import threading
 from collections.abc import Mapping, Sequence
 from random import getrandbits
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
+from uuid import uuid4
 
 from opentelemetry import context as otel_context
 from opentelemetry.context import Context
@@ -39,10 +45,13 @@ from opentelemetry.trace import (
 )
 from opentelemetry.util.types import AttributeValue
 
-from chassis import conventions
+from chassis import conventions, metrics
 from chassis.exporting import PatientExporter
 from chassis.logs import write_logs
 from chassis.settings import ServiceSettings
+
+if TYPE_CHECKING:
+    from opentelemetry.sdk.metrics.export import MetricReader
 
 Attributes = Mapping[str, AttributeValue]
 CLIENT, SERVER, PRODUCER, CONSUMER = SpanKind.CLIENT, SpanKind.SERVER, SpanKind.PRODUCER, SpanKind.CONSUMER
@@ -61,16 +70,20 @@ class _Now:
     content = False
 
 
-def setup(service: str, settings: ServiceSettings, *processors: SpanProcessor) -> TracerProvider:
-    """Begin to log and to trace as ``service``; ``processors`` see every span beside the collector (tests use it).
+def setup(
+    service: str, settings: ServiceSettings, *processors: SpanProcessor, readers: Sequence[MetricReader] = ()
+) -> TracerProvider:
+    """Begin to log, to trace and to measure as ``service``.
 
-    The provider's ``shutdown()`` sends what is left; :func:`finish` does it without waiting long.
+    ``processors`` see every span, ``readers`` every measurement, beside the collectors (tests use them).
+    :func:`finish` sends what is left.
     """
     write_logs(service, settings.log_level)
     recording = bool(settings.otlp_endpoint or processors)
+    resource = Resource(identity(service))
     provider = TracerProvider(
         sampler=ALWAYS_ON if recording else ALWAYS_OFF,
-        resource=Resource({"service.name": service, "service.namespace": "talkdown"}),
+        resource=resource,
         shutdown_on_exit=False,
     )
     for processor in processors:
@@ -80,12 +93,40 @@ def setup(service: str, settings: ServiceSettings, *processors: SpanProcessor) -
         provider.add_span_processor(BatchSpanProcessor(exporter, schedule_delay_millis=SCHEDULE_DELAY_MS))
     _Now.provider, _Now.tracer = provider, provider.get_tracer("talkdown")
     _Now.recording, _Now.content = recording, settings.trace_content
+    if settings.otlp_metrics_endpoint:
+        from chassis.metric_export import metric_reader
+
+        readers = [*readers, metric_reader(settings.otlp_metrics_endpoint, settings.otlp_metrics_interval_s)]
+    if readers:
+        metrics.begin(resource, *readers)
+    else:
+        metrics.end()
     return provider
 
 
+def identity(service: str) -> dict[str, str]:
+    """What tells this process apart in traces and metrics, as resource attributes.
+
+    The instance begins with the host's name, which in a container is the container's id.
+    """
+    try:
+        version = importlib.metadata.version(f"talkdown-{service}")
+    except importlib.metadata.PackageNotFoundError:
+        version = importlib.metadata.version("talkdown-chassis")
+    return {
+        conventions.SERVICE_NAME: service,
+        conventions.SERVICE_NAMESPACE: "talkdown",
+        conventions.SERVICE_VERSION: version,
+        conventions.SERVICE_INSTANCE: f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:8]}",
+    }
+
+
 def finish() -> None:
-    """Send what is left and stop tracing; takes at most about two seconds when the collector is gone."""
+    """Send what is left and stop; takes at most about two seconds when the collectors are gone."""
+    measuring = threading.Thread(target=metrics.end)
+    measuring.start()
     _Now.provider.shutdown()
+    measuring.join()
 
 
 def content_allowed() -> bool:

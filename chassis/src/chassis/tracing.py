@@ -1,11 +1,18 @@
-"""A server span for every request but those for health, continuing the caller's trace."""
+"""A server span and a duration for every request but those for health, continuing the caller's trace."""
 
 from __future__ import annotations
 
+import time
+
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from chassis import conventions
+from chassis import conventions, metrics
 from chassis.telemetry import SERVER, fail, span
+
+REQUESTS = metrics.histogram(
+    conventions.HTTP_SERVER_DURATION, "s", "From a request's arrival to the end of its answer, streams included."
+)
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
 class TracedRequests:
@@ -19,16 +26,18 @@ class TracedRequests:
         if scope["type"] not in ("http", "websocket") or scope["path"].startswith("/health/"):
             await self._app(scope, receive, send)
             return
-        method = scope.get("method", "WEBSOCKET")
+        method, status, began = scope.get("method", "WEBSOCKET"), 0, time.perf_counter()
         given = next((value for name, value in scope["headers"] if name == b"traceparent"), b"")
         attributes = {conventions.HTTP_METHOD: method, conventions.URL_PATH: scope["path"]}
         with span(method, attributes, kind=SERVER, parent=given.decode("latin-1")) as current:
 
             async def sending(message: Message) -> None:
+                nonlocal status
                 if message["type"] == "http.response.start":
-                    current.set_attribute(conventions.HTTP_STATUS, message["status"])
-                    if message["status"] >= 500:
-                        fail(current, str(message["status"]))
+                    status = message["status"]
+                    current.set_attribute(conventions.HTTP_STATUS, status)
+                    if status >= 500:
+                        fail(current, str(status))
                 await send(message)
 
             try:
@@ -38,3 +47,14 @@ class TracedRequests:
                 if route:
                     current.update_name(f"{method} {route}")
                     current.set_attribute(conventions.HTTP_ROUTE, route)
+                if scope["type"] == "http" and metrics.measuring():
+                    REQUESTS.record(time.perf_counter() - began, _of_request(method, status, route))
+
+
+def _of_request(method: str, status: int, route: str | None) -> dict[str, str | int]:
+    """What a request is counted under: no more than a service has routes, whatever is asked for."""
+    return {
+        conventions.HTTP_METHOD: method if method in METHODS else "_OTHER",
+        **({conventions.HTTP_ROUTE: route} if route else {}),
+        **({conventions.HTTP_STATUS: status} if status else {}),
+    }

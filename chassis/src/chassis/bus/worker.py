@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 import traceback
 from collections import deque
 from collections.abc import Callable
@@ -21,7 +22,7 @@ from typing import Any, NamedTuple, Protocol
 
 from pydantic import ValidationError
 
-from chassis import conventions
+from chassis import conventions, metrics
 from chassis.bus.errors import Reject
 from chassis.bus.port import GaveUp, Handler, Handlers, Options
 from chassis.bus.wire import Delivery
@@ -30,6 +31,11 @@ from chassis.telemetry import CONSUMER, fail, span
 from contracts.events import Event, type_of
 
 log = logging.getLogger(__name__)
+
+PROCESSED = metrics.histogram(
+    conventions.MESSAGING_PROCESS_DURATION, "s", "How long a handler took for an event, whether it succeeded or not."
+)
+DEAD_LETTERS = metrics.counter("talkdown.bus.dead_letters", "{event}", "Events that became dead letters.")
 
 NEVER_FINISHED = 3
 """So often an event is begun, at least, before it is taken to end its process: others end with it once or twice."""
@@ -100,6 +106,9 @@ class Worker:
             conventions.MESSAGING_OPERATION_TYPE: conventions.PROCESS,
             conventions.MESSAGING_DESTINATION: stream,
             conventions.MESSAGING_GROUP: group,
+        }
+        self._counted = {
+            name: value for name, value in self._attributes.items() if name != conventions.MESSAGING_OPERATION_TYPE
         }
         self.held = 0
         self.room = asyncio.Event()
@@ -222,18 +231,27 @@ class Worker:
             if current.is_recording():
                 current.set_attribute(conventions.MESSAGING_MESSAGE_ID, delivery.id.decode("latin-1"))
                 current.set_attribute(conventions.MESSAGING_PARTITION, str(delivery.partition))
+            began = time.perf_counter()
             try:
                 await route.handler(event)
             except Reject as error:
+                self._took(began, Reject)
                 fail(current, Reject)
                 await self._bury(delivery, event, str(error))
             except (Exception, asyncio.CancelledError) as error:
+                self._took(began, type(error))
                 fail(current, type(error))
                 if self._stopping and isinstance(error, asyncio.CancelledError):
                     raise
                 await self._failed(delivery, event, error)  # a handler's own cancellation is a failure like others
             else:
+                self._took(began)
                 self._settling.done(delivery)
+
+    def _took(self, began: float, error: type[BaseException] | None = None) -> None:
+        if metrics.measuring():
+            failed = {conventions.ERROR_TYPE: error.__qualname__} if error else {}
+            PROCESSED.record(time.perf_counter() - began, {**self._counted, **failed})
 
     async def _failed(self, delivery: Delivery, event: Event, error: BaseException) -> None:
         told = {"event_type": delivery.type.decode("latin-1"), "attempt": delivery.attempts}
@@ -254,6 +272,7 @@ class Worker:
             delivery.verdict = reason
             self._settling.again(delivery, self._options.pause_after(delivery.attempts))
             return
+        DEAD_LETTERS.add(1, self._counted)
         log.error("an event became a dead letter", extra=told)
 
 
