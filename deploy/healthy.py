@@ -1,4 +1,4 @@
-"""Docker's health check: exit code 0 when the service on a port of this container is ready, else 1 and what it waits for.
+"""Docker's health check: exit code 0 when the service on a port of this container is ready, else 1, and what it says.
 
 It is a script of its own, run by ``python -IS``, since a check every few seconds should cost no more than a socket.
 """

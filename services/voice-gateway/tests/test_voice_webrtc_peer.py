@@ -130,6 +130,16 @@ async def test_ports_are_those_of_the_settings() -> None:
         assert all(41_000 <= port <= 41_050 for port in ports)
 
 
+async def test_an_announced_address_stands_for_every_address_and_calls_come_in_by_it() -> None:
+    where = Loopback(("all",), ice_ports=(41_000, 41_050), ice_announced="127.0.0.1")
+    async with connected(where=where) as line:
+        sdp = line.caller.pc.remoteDescription.sdp.splitlines()
+        candidates = [text.split() for text in sdp if text.startswith("a=candidate:")]
+        assert {candidate[4] for candidate in candidates} == {"127.0.0.1"}
+        assert len({candidate[5] for candidate in candidates}) == 1
+        assert 41_000 <= int(candidates[0][5]) <= 41_050
+
+
 async def test_addresses_that_cannot_be_had_are_said() -> None:
     with pytest.raises(NoWay):
         async with connected(where=Loopback(("203.0.113.1",))):

@@ -70,6 +70,10 @@ class Settings(ServiceSettings):
     ice_ports: Annotated[tuple[int, int] | None, NoDecode] = Field(
         default=None, description="the UDP ports of calls, as `50000-50100`; unset: any"
     )
+    ice_announced: str | None = Field(
+        default=None,
+        description="the address under which clients reach those ports, as 192.0.2.7; unset: where they are bound",
+    )
     call_connect_s: Annotated[float, Field(gt=0)] = Field(default=15.0, description="a call not connected by then ends")
     call_lost_s: Annotated[float, Field(gt=0)] = Field(default=20.0, description="a call without a sign of life ends")
     stop_s: Annotated[float, Field(ge=0)] = Field(default=7.0, description="answers in work may take so long at a stop")
@@ -95,6 +99,11 @@ class Settings(ServiceSettings):
                 ipaddress.ip_address(str(address))
         return named
 
+    @field_validator("ice_announced")
+    @classmethod
+    def _announced(cls, value: str | None) -> str | None:
+        return value and str(ipaddress.ip_address(value))
+
     @field_validator("ice_ports", mode="before")
     @classmethod
     def _ports(cls, value: object) -> object:
@@ -107,6 +116,15 @@ class Settings(ServiceSettings):
         if not 1024 <= ports[0] <= ports[1] <= 65_535:
             raise ValueError("Ports are from 1024 to 65535, the first not above the last.")
         return ports
+
+    @model_validator(mode="after")
+    def _announced_ports_are_known(self) -> Settings:
+        if self.ice_announced and self.ice_ports is None:
+            raise ValueError(
+                "TALKDOWN_ICE_ANNOUNCED needs the ports that are published there:"
+                " set TALKDOWN_ICE_PORTS to them, as 50000-50019."
+            )
+        return self
 
     @model_validator(mode="after")
     def _voice_is_here(self) -> Settings:

@@ -2,6 +2,9 @@
 
 aioice binds a random port on every address of the machine but loopback; here a connection is given the way to bind.
 No server is asked for anything (STUN, TURN), and no name is looked up.
+
+Where another address publishes our ports (a container's do that), it is announced in the place of our own; the ports have
+the same numbers on both sides.
 """
 
 from __future__ import annotations
@@ -11,7 +14,6 @@ import ipaddress
 import logging
 import random
 import socket
-from collections.abc import Sequence
 from typing import Protocol
 
 from aioice import Candidate, Connection
@@ -42,6 +44,11 @@ class Ports(Protocol):
         """The first and the last port; None: any."""
         ...
 
+    @property
+    def ice_announced(self) -> str | None:
+        """The address under which clients reach the ports; None: where they are bound."""
+        ...
+
 
 def bind_as_told(pc: RTCPeerConnection, where: Ports) -> None:
     """Make the connection's transports gather where the settings say; before its local description is set."""
@@ -66,25 +73,28 @@ def _transports(pc: RTCPeerConnection) -> set[RTCIceTransport]:
 
 async def _candidates(connection: Connection, component: int, where: Ports) -> list[Candidate]:
     candidates: list[Candidate] = []
-    for address in _addresses(where.ice_addresses):
+    for address in _addresses(where):
         try:
             bound = _socket(address, where.ice_ports)
         except OSError as error:
             log.warning("a call cannot use an address", extra={"address": address, "error": type(error).__name__})
             continue
-        candidates.append(await _listen(connection, component, bound))
+        candidates.append(await _listen(connection, component, bound, where.ice_announced))
     if not candidates:
         raise NoWay
     return candidates
 
 
-def _addresses(named: Sequence[str]) -> list[str]:
-    if EVERY_ADDRESS in named:
-        return [LOOPBACK, *get_host_addresses(use_ipv4=True, use_ipv6=True)]
-    return list(named)
+def _addresses(where: Ports) -> list[str]:
+    if EVERY_ADDRESS not in where.ice_addresses:
+        return list(where.ice_addresses)
+    if where.ice_announced:
+        # One socket on all of them: whoever comes by the announced address reaches it, on whichever they arrive.
+        return ["::" if ipaddress.ip_address(where.ice_announced).version == 6 else "0.0.0.0"]  # noqa: S104
+    return [LOOPBACK, *get_host_addresses(use_ipv4=True, use_ipv6=True)]
 
 
-async def _listen(connection: Connection, component: int, bound: socket.socket) -> Candidate:
+async def _listen(connection: Connection, component: int, bound: socket.socket, announced: str | None) -> Candidate:
     try:
         _, protocol = await asyncio.get_running_loop().create_datagram_endpoint(
             lambda: StunProtocol(connection), sock=bound
@@ -93,6 +103,7 @@ async def _listen(connection: Connection, component: int, bound: socket.socket) 
         bound.close()
         raise
     host, port = bound.getsockname()[:2]
+    host = announced or host
     protocol.local_candidate = Candidate(
         foundation=candidate_foundation("host", "udp", host),
         component=component,
