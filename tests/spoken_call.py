@@ -12,7 +12,7 @@ from chromium import launched
 from playwright.sync_api import BrowserContext, Page
 from recordings import Sound
 
-from embedded.product import Product
+from embedded.reached import Reached
 
 BOUND_MS = 60_000
 
@@ -23,7 +23,7 @@ class SpokenCall:
 
     page: Page
     context: BrowserContext
-    product: Product
+    product: Reached
     sounds: Mapping[str, Sound]
     faults: list[str] = field(default_factory=list[str])
 
@@ -74,7 +74,7 @@ class SpokenCall:
 
 @contextmanager
 def opened(
-    product: Product,
+    product: Reached,
     sounds: Mapping[str, Sound],
     folder: Path,
     *flags: str,

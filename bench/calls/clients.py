@@ -36,6 +36,7 @@ class Loopback:
 
     ice_addresses: tuple[str, ...] = ("127.0.0.1",)
     ice_ports: tuple[int, int] | None = None
+    ice_announced: str | None = None
 
 
 class Arrivals:

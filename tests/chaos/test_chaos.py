@@ -24,7 +24,8 @@ from psycopg import sql
 
 from contracts.frames import AnyFrame, Delta, Done, Error
 from embedded.errors import EmbeddedError
-from embedded.product import Answer, Product, environment_in, running
+from embedded.product import Product, environment_in, running
+from embedded.reached import Answer
 
 COUNT = 500
 Dump = list[tuple[Any, ...]]

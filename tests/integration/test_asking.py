@@ -7,7 +7,8 @@ from uuid import uuid4
 import pytest
 
 from contracts.frames import AnyFrame, Delta, Done, Sources
-from embedded.product import Answer, Product
+from embedded.product import Product
+from embedded.reached import Answer
 
 AMBER = "What is the amber valve recovery code?"
 WIFI = "What is the guest wifi password?"

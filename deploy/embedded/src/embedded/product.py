@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 import os
 import shutil
@@ -18,76 +17,27 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
-from uuid import uuid4
+from typing import Any
 
-from contracts.corpus import Corpus
-from contracts.frames import Accepted, AnyFrame, Delta, Done, Error, Sources, frame_adapter
-from contracts.refreshes import Manifest, RefreshReport
-from contracts.search import SearchResult, Source
+from contracts.refreshes import Manifest
+from contracts.search import SearchResult
 from embedded.data import DataFolder, Run
 from embedded.instances import Instance
 from embedded.launch import ends_with_parent
 from embedded.postgres import Postgres
+from embedded.reached import POLL_S, Reached
 from embedded.valkey import Valkey
 
 START_S = 120.0
 STOP_S = 30.0
-BOUND_S = 30.0
-POLL_S = 0.02
-
-T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Answer:
-    """Every frame of one turn, in order."""
-
-    frames: tuple[AnyFrame, ...]
-
-    @property
-    def text(self) -> str:
-        """The answer's text: the joined deltas."""
-        return "".join(frame.text for frame in self.frames if isinstance(frame, Delta))
-
-    @property
-    def done(self) -> Done | None:
-        """The frame that ended it well."""
-        return next((frame for frame in self.frames if isinstance(frame, Done)), None)
-
-    @property
-    def error(self) -> Error | None:
-        """The frame that ended it badly."""
-        return next((frame for frame in self.frames if isinstance(frame, Error)), None)
-
-    @property
-    def abstained(self) -> bool:
-        """Whether it says that the notes do not hold the answer."""
-        return self.done is not None and self.done.abstained
-
-    @property
-    def trace_id(self) -> str:
-        """The trace of the question."""
-        return next(frame.trace_id for frame in self.frames if isinstance(frame, Accepted))
-
-    @property
-    def turn_id(self) -> str:
-        """The turn."""
-        return str(next(frame.turn_id for frame in self.frames if isinstance(frame, Accepted)))
-
-    @property
-    def cited(self) -> tuple[Source, ...]:
-        """The sources that the text points at."""
-        sources = next((frame.sources for frame in self.frames if isinstance(frame, Sources)), ())
-        return tuple(source for place, source in enumerate(sources, start=1) if f"[{place}]" in self.text)
 
 
 @dataclass
-class Product:
+class Product(Reached):
     """A running ``talkdown up``."""
 
     process: subprocess.Popen[str]
@@ -140,20 +90,9 @@ class Product:
         os.kill(pid, signal.SIGKILL)
         return pid
 
-    def save(self, path: str, text: str) -> Path:
-        """Write a document as an editor does: in place."""
-        file = self.folder / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8")
-        return file
-
     def service(self, name: str) -> Instance:
         """A service behind web, spoken to directly."""
         return Instance(self.run.services[name], "")
-
-    def corpus(self) -> Corpus:
-        """The ledger as the page sees it."""
-        return Corpus.model_validate(self.instance.ask_json("GET", "/api/corpus"))
 
     def manifest(self) -> Manifest:
         """What the retriever holds."""
@@ -167,24 +106,6 @@ class Product:
         """Whether a search for some words finds a passage that holds them, in a document if one is named."""
         return any(words in passage.text and path in (None, passage.path) for passage in self.search(words).passages)
 
-    def refresh(self) -> RefreshReport:
-        """Ask for a refresh of the whole folder."""
-        return RefreshReport.model_validate(self.instance.ask_json("POST", "/api/corpus/refresh", {}, None))
-
-    def stream(self, question: str, chat: str | None = None) -> Generator[AnyFrame]:
-        """Put a question; the frames as they come."""
-        body = {"chat_id": chat or str(uuid4()), "question": question}
-        yield from self._frames(self.instance.request("POST", "/api/turns", body))
-
-    def resume(self, turn_id: str, after: str | None = None) -> Iterator[AnyFrame]:
-        """The frames of a turn after a cursor."""
-        query = f"?after={after}" if after else ""
-        yield from self._frames(self.instance.request("GET", f"/api/turns/{turn_id}/frames{query}"))
-
-    def ask(self, question: str, chat: str | None = None) -> Answer:
-        """Put a question and wait for its end."""
-        return Answer(tuple(self.stream(question, chat)))
-
     def trace(self, trace_id: str) -> dict[str, Any] | None:
         """A trace as the embedded trace page has it so far."""
         answer = Instance(self.run.traces, "").request("GET", f"/api/traces/{trace_id}")
@@ -197,16 +118,6 @@ class Product:
             command(*arguments), capture_output=True, text=True, env=dict(self.environment), timeout=60, check=False
         )
 
-    def until(self, condition: Callable[[], T | None], bound_s: float = BOUND_S) -> T:
-        """Wait until a condition gives something true; ``AssertionError`` after the bound."""
-        last = time.monotonic() + bound_s
-        while True:
-            value = condition()
-            if value:
-                return value
-            assert time.monotonic() < last, f"it did not come true within {bound_s:.0f} s"
-            time.sleep(POLL_S)
-
     def stop(self, how: signal.Signals = signal.SIGINT) -> int:
         """Stop it as Ctrl-C does; its exit code."""
         if self.process.poll() is None:
@@ -218,13 +129,6 @@ class Product:
             raise
         self._listen()
         return code
-
-    def _frames(self, answer: http.client.HTTPResponse) -> Iterator[AnyFrame]:
-        assert answer.status == 200, answer.read().decode(errors="replace")
-        with answer:
-            while line := answer.readline():
-                if line.strip():
-                    yield frame_adapter.validate_json(line)
 
     def _listen(self) -> None:
         if self.process.stdout and not self.process.stdout.closed:

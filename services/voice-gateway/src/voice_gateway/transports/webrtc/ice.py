@@ -3,7 +3,7 @@
 aioice binds a random port on every address of the machine but loopback; here a connection is given the way to bind.
 No server is asked for anything (STUN, TURN), and no name is looked up.
 
-Where another address publishes our ports (a container's do that), it is announced in the place of our own; the ports have
+Where another address publishes our ports, as with a container, it is announced in the place of our own; the ports have
 the same numbers on both sides.
 """
 
