@@ -16,6 +16,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from agent.answering import Judgement
@@ -136,21 +137,30 @@ def _claim(sentence: str, language: str) -> _Claim:
 
 def _held(claim: _Claim, passage: Passage, span: tuple[int, int]) -> float:
     """How much of a claim a place holds, from 0 to 1; 0 when a number, a name or the yes or no is another."""
-    text = passage.text[span[0] : span[1]]
-    held: set[str] = set()
-    for word in words(text, passage.language):
-        held.add(word.term)
-        held.add(_NUMBER_WORDS.get(text[word.start : word.end].lower(), word.term))
-    around = held | {
-        word.term
-        for part in (*passage.heading, passage.context, passage.title or "")
-        for word in words(part, passage.language)
-    }
+    held, denies = _said(passage.text[span[0] : span[1]], passage.language)
+    around = held | _named((*passage.heading, passage.context, passage.title or ""), passage.language)
     if not claim.numbers <= around or not claim.names <= around:
         return 0.0
-    if claim.denies != bool(_DENIAL.search(text)):
+    if claim.denies != denies:
         return 0.0
     every = claim.terms | claim.numbers
     if not every or not every & held:
         return 0.0
     return (len(every & held) + 0.5 * len((every & around) - held)) / len(every)
+
+
+# Every sentence of an answer is held against the same few passages, whose words are found once.
+@lru_cache(maxsize=4096)
+def _said(text: str, language: str) -> tuple[frozenset[str], bool]:
+    """The terms of a place, numbers that are words as their digits too, and whether it denies something."""
+    held: set[str] = set()
+    for word in words(text, language):
+        held.add(word.term)
+        held.add(_NUMBER_WORDS.get(text[word.start : word.end].lower(), word.term))
+    return frozenset(held), bool(_DENIAL.search(text))
+
+
+@lru_cache(maxsize=1024)
+def _named(parts: tuple[str, ...], language: str) -> frozenset[str]:
+    """The terms of what stands above a place."""
+    return frozenset(word.term for part in parts for word in words(part, language))
