@@ -63,10 +63,10 @@ EXECUTE_TOOL = "execute_tool"
 
 # Talkdown's own
 TURN_ID = "talkdown.turn.id"
+TURN_WAITED_MS = "talkdown.turn.waited_ms"
 REFRESH_ID = "talkdown.refresh.id"
 DOCUMENT_PATH = "talkdown.document.path"
 DOCUMENT_REVISION = "talkdown.document.revision"
-TIME_TO_FIRST_TOKEN_MS = "talkdown.time_to_first_token_ms"  # noqa: S105 - a token of text, not of access
 
 # Talkdown's own attributes of metrics
 TURN_STATUS = "talkdown.turn.status"

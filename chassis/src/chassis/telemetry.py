@@ -198,6 +198,11 @@ def fail(current: Span, kind: type[BaseException] | str) -> None:
         current.set_status(Status(StatusCode.ERROR, name))
 
 
+def happened(what: str) -> None:
+    """Note in the current span that something happened now: a constant, never content."""
+    get_current_span().add_event(what)
+
+
 def extracted(traceparent: str | None) -> Context:
     """The context of a W3C ``traceparent``; of a missing or malformed one, a context that begins a new trace."""
     parsed = _span_context(traceparent) if traceparent else None

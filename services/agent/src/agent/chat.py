@@ -16,9 +16,9 @@ from agent import provider_errors, rounds
 from agent.answering import Conversation, Piece, Plan, Usage
 from agent.errors import ModelFailed, ModelRefused
 from agent.pieces import gathered
-from agent.responses import Provider
-from chassis.conventions import CHAT, GEN_AI_INPUT_TOKENS, GEN_AI_OPERATION, GEN_AI_OUTPUT_TOKENS, GEN_AI_REQUEST_MODEL
-from chassis.telemetry import span
+from agent.responses import PROVIDER, Provider
+from chassis.conventions import CHAT
+from chassis.model_calls import model_call
 from contracts.search import SearchResult
 from contracts.vocabulary import JsonObject
 
@@ -44,7 +44,7 @@ class ChatCompletions:
 
     async def plan(self, conversation: Conversation) -> Plan:
         """Round one: force one call of ``retrieve_documents`` and read its arguments."""
-        with span(f"{CHAT} {self.model}", {GEN_AI_OPERATION: CHAT, GEN_AI_REQUEST_MODEL: self.model}) as current:
+        with model_call(CHAT, PROVIDER, self.model) as call:
             try:
                 completion = await self._open().chat.completions.create(
                     model=self.model,
@@ -57,12 +57,12 @@ class ChatCompletions:
             except Exception as error:
                 raise provider_errors.of_exception(error) from None
             usage = _usage(completion.usage)
-            current.set_attributes(_counted(usage))
+            _count(call, usage)
             choice = completion.choices[0] if completion.choices else None
             _check_ended(choice.finish_reason if choice else None)
             message = choice.message.model_dump(mode="json", exclude_none=True) if choice else {}
             plan = rounds.plan_of_chat(conversation.question, message)
-            current.set_attributes(plan.notes)
+            call.current.set_attributes(plan.notes)
         return Plan(plan.query, plan.carried, usage, plan.notes)
 
     async def write(self, conversation: Conversation, plan: Plan, found: SearchResult) -> AsyncGenerator[Piece]:
@@ -75,7 +75,7 @@ class ChatCompletions:
         from openai import omit
 
         ended = False
-        with span(f"{CHAT} {self.model}", {GEN_AI_OPERATION: CHAT, GEN_AI_REQUEST_MODEL: self.model}) as current:
+        with model_call(CHAT, PROVIDER, self.model) as call:
             try:
                 stream = await self._open().chat.completions.create(
                     model=self.model,
@@ -91,7 +91,7 @@ class ChatCompletions:
                     async for chunk in stream:
                         if chunk.usage is not None:
                             usage = _usage(chunk.usage)
-                            current.set_attributes(_counted(usage))
+                            _count(call, usage)
                             yield Piece(usage=usage)
                         for choice in chunk.choices:
                             if choice.delta.refusal:
@@ -128,10 +128,9 @@ def _usage(usage: CompletionUsage | None) -> Usage | None:
     return None if usage is None else Usage(usage.prompt_tokens, usage.completion_tokens)
 
 
-def _counted(usage: Usage | None) -> dict[str, int]:
-    if usage is None:
-        return {}
-    return {GEN_AI_INPUT_TOKENS: usage.input_tokens, GEN_AI_OUTPUT_TOKENS: usage.output_tokens}
+def _count(call: model_call, usage: Usage | None) -> None:
+    if usage is not None:
+        call.used(usage.input_tokens, usage.output_tokens)
 
 
 def _check_ended(reason: str | None) -> None:

@@ -19,13 +19,16 @@ from agent import provider_errors, rounds
 from agent.answering import Conversation, Piece, Plan, Usage
 from agent.errors import ModelFailed, ModelRefused
 from agent.pieces import gathered
-from chassis.conventions import CHAT, GEN_AI_INPUT_TOKENS, GEN_AI_OPERATION, GEN_AI_OUTPUT_TOKENS, GEN_AI_REQUEST_MODEL
-from chassis.telemetry import span
+from chassis.conventions import CHAT
+from chassis.model_calls import model_call
 from contracts.search import SearchResult
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
     from openai.types.responses import Response, ResponseInputParam, ResponseUsage, ToolParam
+
+PROVIDER = "openai"
+"""By its protocol, whoever serves it: https://opentelemetry.io/docs/specs/semconv/registry/attributes/gen-ai/."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +71,7 @@ class Responses:
         """Round one: force one call of ``retrieve_documents`` and read its arguments."""
         from openai import omit
 
-        with self._span() as current:
+        with model_call(CHAT, PROVIDER, self.model) as call:
             try:
                 response = await self._open().responses.create(
                     model=self.model,
@@ -83,11 +86,11 @@ class Responses:
             except Exception as error:
                 raise provider_errors.of_exception(error) from None
             usage = _usage(response.usage)
-            current.set_attributes(_usage_attributes(usage))
+            _count(call, usage)
             _check_ended(response)
             items = [item.model_dump(mode="json", exclude_none=True) for item in response.output]
             plan = rounds.plan_of(conversation.question, items)
-            current.set_attributes(plan.notes)
+            call.current.set_attributes(plan.notes)
         return Plan(plan.query, plan.carried, usage, plan.notes)
 
     async def write(self, conversation: Conversation, plan: Plan, found: SearchResult) -> AsyncGenerator[Piece]:
@@ -99,7 +102,7 @@ class Responses:
     async def _stream(self, conversation: Conversation, plan: Plan, found: SearchResult) -> AsyncGenerator[Piece]:
         from openai import omit
 
-        with self._span() as current:
+        with model_call(CHAT, PROVIDER, self.model) as call:
             try:
                 stream = await self._open().responses.create(
                     model=self.model,
@@ -121,7 +124,7 @@ class Responses:
                                 raise provider_errors.of_code(event.code)
                             case "response.completed" | "response.incomplete" | "response.failed":
                                 usage = _usage(event.response.usage)
-                                current.set_attributes(_usage_attributes(usage))
+                                _count(call, usage)
                                 _check_ended(event.response)
                                 yield Piece(usage=usage)
                                 return
@@ -145,18 +148,14 @@ class Responses:
             self._client = self._provider.client()
         return self._client
 
-    def _span(self) -> span:
-        return span(f"{CHAT} {self.model}", {GEN_AI_OPERATION: CHAT, GEN_AI_REQUEST_MODEL: self.model})
-
 
 def _usage(usage: ResponseUsage | None) -> Usage | None:
     return None if usage is None else Usage(usage.input_tokens, usage.output_tokens)
 
 
-def _usage_attributes(usage: Usage | None) -> dict[str, int]:
-    if usage is None:
-        return {}
-    return {GEN_AI_INPUT_TOKENS: usage.input_tokens, GEN_AI_OUTPUT_TOKENS: usage.output_tokens}
+def _count(call: model_call, usage: Usage | None) -> None:
+    if usage is not None:
+        call.used(usage.input_tokens, usage.output_tokens)
 
 
 def _check_ended(response: Response) -> None:

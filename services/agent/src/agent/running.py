@@ -19,6 +19,7 @@ import logging
 from dataclasses import dataclass
 from typing import Literal
 
+from agent import measuring
 from agent.accepting import Publishes
 from agent.claims import Answered, Claimed, Claims
 from agent.errors import DeadlinePassed, FramesLost, Interrupted, NotStored, Stopped, TurnFailed, Unforeseen
@@ -55,8 +56,10 @@ class Runner:
             conventions.GEN_AI_AGENT_NAME: "talkdown",
             conventions.GEN_AI_CONVERSATION_ID: str(turn.chat_id),
             conventions.TURN_ID: str(turn.turn_id),
+            conventions.TURN_WAITED_MS: round(turn.waited_s * 1000, 3),
         }
         with span(f"{conventions.INVOKE_AGENT} talkdown", attributes, parent=turn.traceparent) as current:
+            measuring.RUNNING.add(1)
             try:
                 failure = await self._written(progress, stop)
                 if failure is None:
@@ -68,6 +71,8 @@ class Runner:
                 fail(current, Lost)
                 log.warning("a turn was ended by another agent", extra={"turn_id": str(turn.turn_id)})
                 return
+            finally:
+                measuring.RUNNING.add(-1)
             await self._finished(progress, failure)
 
     async def _written(self, progress: Progress, stop: asyncio.Future[TurnFailed | None]) -> TurnFailed | None:
@@ -149,6 +154,7 @@ class Runner:
             input_tokens=usage.input_tokens if usage else None,
             output_tokens=usage.output_tokens if usage else None,
         )
+        measuring.ended(event, failure.code if failure else None)
         log.info(
             "turn ended",
             extra={

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 from redis.asyncio import Redis
 
+from agent import measuring
 from agent.errors import DeadlinePassed, WorkerLost
 from agent.telling import tell
 from chassis.postgres import Pool
@@ -55,12 +56,14 @@ class Sweeper:
             lost = await connection.execute(
                 SQL.fail_lost, {"lost_after_s": self.lost_after_s, "message": WorkerLost().message}
             )
-            ended = [row["turn_id"] async for row in lost]
+            ended = [(row, WorkerLost.code) async for row in lost]
             late = await connection.execute(SQL.fail_late, {"message": DeadlinePassed().message})
-            ended += [row["turn_id"] async for row in late]
-            for turn_id in ended:
-                log.warning("a turn was ended by the sweep", extra={"turn_id": str(turn_id)})
-                await tell(turn_id, connection, self.redis)
+            ended += [(row, DeadlinePassed.code) async for row in late]
+            for row, failure in ended:
+                measuring.swept(failure, row["age_s"])
+                log.warning("a turn was ended by the sweep", extra={"turn_id": str(row["turn_id"])})
+            for row, _ in ended:
+                await tell(row["turn_id"], connection, self.redis)
         while await self._tell_one():
             pass
 

@@ -25,10 +25,13 @@ from agent.resuming import Resumed, asked_again, resume
 from agent.rounds import TOOL_NAME
 from agent.searching import Search
 from chassis import conventions
-from chassis.telemetry import span
+from chassis.telemetry import happened, span
 from contracts.frames import AnyFrame, Delta, Sources, Status
 from contracts.search import Filter, Passage, SearchResult, Source
 from contracts.turns import Turn
+
+FOUND, FIRST_DELTA = "passages found", "first delta"
+"""What happens in the span of a turn, seen at a glance in its trace."""
 
 
 class Frames(Protocol):
@@ -92,6 +95,7 @@ async def write_answer(progress: Progress, desk: Desk) -> None:
         passages, pieces = await _found(progress, desk)
         progress.sources = tuple(as_source(passage) for passage in passages)
     progress.searched_ms = (time.monotonic() - progress.began) * 1000
+    happened(FOUND)
     draft = progress.draft = Draft(passages, desk.judge)
     await put(desk.frames, turn.turn_id, Sources(sources=progress.sources), Status(stage="answering"))
     async with aclosing(pieces):
@@ -102,6 +106,7 @@ async def write_answer(progress: Progress, desk: Desk) -> None:
                 await put(desk.frames, turn.turn_id, Delta(text=piece.text), *draft.add(piece.text, piece.quoted))
                 if progress.first_delta_ms is None:
                     progress.first_delta_ms = progress.since_asked_ms()
+                    happened(FIRST_DELTA)
     if not draft.text.strip():
         raise ModelFailed("The model gave no answer; ask again.")
     await put(desk.frames, turn.turn_id, *draft.finish())

@@ -9,6 +9,7 @@ from typing import Protocol
 from chassis.postgres import Pool
 from contracts.events import Event, RefreshFinished
 from contracts.refreshes import RefreshReport
+from retriever import measuring
 from retriever.reports import report_of
 from retriever.tables import SQL
 
@@ -38,6 +39,7 @@ class Announcements:
     async def report(self, report: RefreshReport) -> None:
         """Publish the end of a refresh, and remember that it was."""
         extra = report.model_dump(mode="json", exclude={"rejected", "started_at", "finished_at"})
+        measuring.ended(report)
         log.info("refresh %s", report.status, extra=extra)
         await self.bus.publish(RefreshFinished(report=report))
         async with self.pool.connection() as connection:

@@ -24,6 +24,7 @@ from contracts.events import (
     RefreshSealed,
 )
 from contracts.refreshes import RefreshReport
+from retriever import measuring
 from retriever.embedding import PassageText
 from retriever.errors import InvalidVectors, MalformedDocument
 from retriever.revisions import Revision, revision_of
@@ -136,6 +137,7 @@ async def seal_refresh(event: RefreshSealed, *, staging: Staging, visibility: Vi
 async def show_refresh(refresh_id: UUID, *, visibility: Visibility, announce: Announce) -> None:
     """Show what is complete of a refresh, and tell the others."""
     async for step in visibility.show(refresh_id):
+        measuring.shown(step)
         await announce.events(*(_indexed(refresh_id, one, step.at) for one in step.shown if one.saved_at))
         if step.report:
             await announce.report(step.report)

@@ -14,7 +14,7 @@ from retriever.embedding.checks import checked
 from retriever.embedding.port import Vectors
 from retriever.errors import EmbeddingUnavailable
 from retriever.precedence import Precedence
-from retriever.vectors import KeptVectors, embeddings_span, fingerprint_of, register
+from retriever.vectors import KeptVectors, embeddings_call, fingerprint_of, register
 
 log = logging.getLogger(__name__)
 
@@ -93,7 +93,7 @@ class Models:
         embedder = await self.serving(fingerprint)
         if embedder is None:
             raise EmbeddingUnavailable(f"The embedding {fingerprint} is not available here.")
-        with self.precedence.question(), embeddings_span(embedder, 1):
+        with self.precedence.question(), embeddings_call(embedder, 1):
             vectors = checked(await embedder.embed([text]), texts=1, dimensions=embedder.dimensions)
         self._questions[key] = vectors[0]
         if len(self._questions) > REMEMBERED_QUESTIONS:

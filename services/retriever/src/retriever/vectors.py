@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from psycopg.errors import ForeignKeyViolation
 
 from chassis import conventions
+from chassis.model_calls import model_call
 from chassis.postgres import Pool
-from chassis.telemetry import CLIENT, span
 from retriever.embedding import Embedder, PassageText, PassageVectors
 from retriever.embedding.checks import checked
 from retriever.embedding.port import Vectors
@@ -82,7 +82,7 @@ class KeptVectors:
             return {row["text_hash"] async for row in await connection.execute(SQL["known_vectors"], named)}
 
     async def _embed(self, texts: list[PassageText]) -> list[PassageVectors]:
-        with embeddings_span(self.embedder, len(texts)):
+        with embeddings_call(self.embedder, len(texts)):
             found = await self.embedder.embed_passages(texts)
             if len(found) != len(texts):
                 raise InvalidVectors(f"The embedding answered {len(found)} vectors for {len(texts)} texts.")
@@ -106,18 +106,12 @@ class KeptVectors:
             raise ForeignEmbedding(fingerprint_of(self.embedder)) from None
 
 
-def embeddings_span(embedder: Embedder, texts: int) -> span:
-    """The span of one embedding request; a fingerprint is ``provider/model/dimensions``."""
+def embeddings_call(embedder: Embedder, texts: int) -> model_call:
+    """One embedding request; a fingerprint is ``provider/model/dimensions``."""
     provider, _, rest = embedder.fingerprint.partition("/")
     model = rest.rpartition("/")[0] or rest
-    attributes = {
-        conventions.GEN_AI_OPERATION: conventions.EMBEDDINGS,
-        conventions.GEN_AI_PROVIDER: provider,
-        conventions.GEN_AI_REQUEST_MODEL: model,
-        conventions.GEN_AI_EMBEDDINGS_DIMENSIONS: embedder.dimensions,
-        "talkdown.texts": texts,
-    }
-    return span(f"{conventions.EMBEDDINGS} {model}", attributes, kind=CLIENT)
+    attributes = {conventions.GEN_AI_EMBEDDINGS_DIMENSIONS: embedder.dimensions, "talkdown.texts": texts}
+    return model_call(conventions.EMBEDDINGS, provider, model, attributes)
 
 
 async def register(pool: Pool, embedder: Embedder) -> int:

@@ -38,12 +38,16 @@ class Shown:
 
 @dataclass(frozen=True)
 class Step:
-    """What one transaction showed; ``report`` when it was the refresh's last."""
+    """What one transaction showed; ``report`` when it was the refresh's last.
+
+    ``started_at`` is the refresh's, by the ingestor's clock, if it is one of saves; of the tree's it is nothing.
+    """
 
     version: int
     at: dt.datetime
     shown: tuple[Shown, ...]
     report: RefreshReport | None
+    started_at: dt.datetime | None = None
 
 
 @dataclass(frozen=True)
@@ -82,7 +86,7 @@ class PostgresVisibility:
             await connection.execute(SQL["count_refresh"], named | _counts(taken))
             finished = complete and not await _staged(connection, named | {"limit": 1})
             report = await _finish(connection, refresh_id, refresh["scope"], at) if finished else None
-        return Step(version, at, shown, report)
+        return Step(version, at, shown, report, refresh["started_at"] if refresh["scope"] == "paths" else None)
 
 
 async def _replace(connection: Connection, taken: list[Shown], version: int, at: dt.datetime) -> int:

@@ -70,10 +70,12 @@ class Floor:
         else:
             self._readings = [*(reading for reading in self._readings if not reading.done), responding]
 
-    def hold(self) -> None:
-        """Somebody speaks: say nothing for now."""
+    def hold(self) -> bool:
+        """Somebody speaks: say nothing for now; gives whether anything was being said."""
         self._forget_release()
+        spoken_over = self._playout.speaking and not self._playout.held
         self._playout.hold()
+        return spoken_over
 
     def release(self) -> None:
         """It was nothing: go on."""

@@ -62,8 +62,8 @@ NOT_UNDERSTOOD = {
 class Turns(Protocol):
     """What happens when somebody speaks."""
 
-    def began(self) -> None:
-        """Speech began; it may be nothing."""
+    def began(self, since_ms: float) -> None:
+        """Speech began so long ago; it may be nothing."""
         ...
 
     def perhaps(self, text: str) -> None:
@@ -214,7 +214,7 @@ class Listening:
             case SpeechStarted():
                 self._speech, self._shown = self._speech or new_id("item"), ""
                 self._emit(protocol.of_input("speech_started", self._speech, audio_start_ms=heard.at_ms))
-                self._turns.began()
+                self._turns.began(max(0.0, self._heard_ms - heard.at_ms))
             case Words() if self._speech is not None and not self._committed:
                 self._show(self._speech, heard.text.rpartition(" ")[0])
             case PerhapsOver():

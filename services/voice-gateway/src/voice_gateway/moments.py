@@ -4,7 +4,7 @@
 
     speech_ended  transcribed  question  first_delta  first_phrase  first_sound_made  first_sound_played
 
-They join the trace of the turn, beside what the page saw of it.
+They join the trace of the turn, beside what the page saw of it, and the metrics of the voice.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from uuid import UUID
 
 from contracts.voice import TimelineEvent
+from voice_gateway import measuring
 
 SETTLE_S = 1.0
 """After the first sound, in which the trace of the turn becomes known if it was not."""
@@ -62,4 +63,5 @@ class Moments:
         at, turn = self._at, self._turn
         self._at = self._turn = self._later = None
         if at is not None and turn is not None:
+            measuring.answered(at)
             self._tell([TimelineEvent(name=name, at=moment, turn_id=turn) for name, moment in at.items()])

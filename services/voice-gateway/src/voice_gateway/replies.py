@@ -18,7 +18,7 @@ from chassis import conventions
 from contracts.frames import Accepted
 from contracts.turns import MAX_QUESTION_LENGTH
 from contracts.voice import TimelineEvent
-from voice_gateway import protocol
+from voice_gateway import measuring, protocol
 from voice_gateway.answering import Answering
 from voice_gateway.around import Around
 from voice_gateway.conversation import Conversation, Item
@@ -74,11 +74,12 @@ class Replies:
             )
             playout.on_started = lambda _speech: self._moments.played()
 
-    def began(self) -> None:
+    def began(self, since_ms: float) -> None:
         """Somebody speaks: say nothing for now."""
         if self._foresight is not None:
             self._foresight.forget()
-        self._floor.hold()
+        if self._floor.hold():
+            measuring.BARGE_IN.record(since_ms / 1000)
 
     def perhaps(self, text: str) -> None:
         """They may have asked this: prepare for it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+from voice_gateway import measuring
 from voice_gateway.errors import GoingAway, TooManySessions
 from voice_gateway.opening import Senses
 from voice_gateway.outbox import GOING_AWAY
@@ -38,10 +39,13 @@ class Sessions:
     def add(self, session: Session) -> None:
         """From now on the session counts."""
         self._open.add(session)
+        measuring.SESSIONS.add(1)
 
     def remove(self, session: Session) -> None:
         """The session has ended."""
-        self._open.discard(session)
+        if session in self._open:
+            self._open.remove(session)
+            measuring.SESSIONS.add(-1)
 
     async def stop(self, patience_s: float) -> None:
         """Take no more, and end each session: at once, or when its answer is done, within ``patience_s``."""

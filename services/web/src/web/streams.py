@@ -20,6 +20,7 @@ from uuid import UUID
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from chassis import metrics
 from chassis.frames import FIRST_CURSOR, Frames, FramesLost, is_last, line
 from web.replay import STOPPING, error_line
 from web.watch import Watch
@@ -33,6 +34,8 @@ PEEK_S = 0.1
 """How long a reader waits for the first frames of a turn before its turn is looked up."""
 AGAIN_S = 0.2
 """Between two tries to read from a Redis that is gone."""
+
+STREAMS = metrics.level("talkdown.web.streams", "{stream}", "Answers that are being read as they are written.")
 
 
 class OpenFrames(Protocol):
@@ -110,6 +113,7 @@ class FrameResponse(Response):
         """Send frames until the turn ends, the reader leaves, or the turn is found lost."""
         self.reading.heard_at = asyncio.get_running_loop().time()
         await send({"type": "http.response.start", "status": 200, "headers": NDJSON_HEADERS})
+        STREAMS.add(1)
         pump = asyncio.create_task(self._pump(send))
         gone = asyncio.create_task(_gone(receive))
         ending = asyncio.create_task(self.watch.ending(self.reading))
@@ -120,6 +124,7 @@ class FrameResponse(Response):
             await send({"type": "http.response.body", "body": body, "more_body": False})
             raise
         finally:
+            STREAMS.add(-1)
             finished = pump.done()
             for task in (pump, gone, ending):
                 task.cancel()

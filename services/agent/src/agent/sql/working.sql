@@ -69,14 +69,14 @@ values (%(turn_id)s, %(place)s, %(span_start)s, %(span_end)s, %(verdict)s, %(sup
 update agent.turns
 set status = 'failed', error_code = 'worker_lost', error_message = %(message)s, ended_at = clock_timestamp()
 where status = 'running' and heartbeat_at < clock_timestamp() - %(lost_after_s)s * interval '1 second'
-returning turn_id, chat_id;
+returning turn_id, extract(epoch from clock_timestamp() - asked_at)::float8 as age_s;
 
 -- name: fail_late
 -- Waiting turns that nobody could begin in time (T3).
 update agent.turns
 set status = 'failed', error_code = 'deadline', error_message = %(message)s, ended_at = clock_timestamp()
 where status = 'waiting' and deadline_at <= clock_timestamp()
-returning turn_id, chat_id;
+returning turn_id, extract(epoch from clock_timestamp() - asked_at)::float8 as age_s;
 
 -- name: untold
 -- Ended turns whose last frame may be missing. Those that ended just now are left to whoever ended them; the row stays

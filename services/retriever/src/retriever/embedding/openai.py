@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from chassis.conventions import EMBEDDINGS
+from chassis.model_calls import call_of, count_input_tokens
 from retriever.embedding.checks import checked, in_batches
 from retriever.embedding.port import PassageText, PassageVectors, Vectors
 from retriever.errors import EmbeddingUnavailable, InvalidVectors
@@ -72,6 +74,9 @@ class OpenAIEmbedder:
             raise EmbeddingUnavailable(f"The embedding provider failed ({type(error).__name__}).") from None
         # A compatible server may answer with anything; the package does not check it.
         data: list[Any] = getattr(answer, "data", None) or []
+        tokens = getattr(getattr(answer, "usage", None), "prompt_tokens", None)
+        if isinstance(tokens, int):
+            count_input_tokens(call_of(EMBEDDINGS, "openai", self._model), tokens)
         by_index: dict[int, list[float]] = {item.index: item.embedding for item in data}
         if len(data) != len(texts) or set(by_index) != set(range(len(texts))):
             raise InvalidVectors(f"The embedding provider answered {len(data)} vectors for {len(texts)} texts.")
