@@ -7,12 +7,16 @@ postgres_server     session   :class:`PostgresServer`: a real PostgreSQL with pg
 postgres_url        test      the URL of a fresh, empty database (the extension ``vector`` is in it), dropped after
 valkey_server       session   :class:`ValkeyServer`: a real Valkey
 valkey_url          test      the URL of an empty database of it, flushed before and after
+kafka_server        session   :class:`KafkaServer`: a real Apache Kafka, one broker
+kafka_url           test      the URL of a bus on it with topics and groups of its own
+measured            test      what is measured meanwhile: ``measured("talkdown.turn.duration")`` gives the data points
 only_loopback       test      always on: a test that reaches for an address beyond this machine fails
 ==================  ========  ==================================================================================
 
-Servers: ``TALKDOWN_TEST_POSTGRES_URL`` (a role that may create databases) and ``TALKDOWN_TEST_VALKEY_URL`` win; else
-the bundled programs are started in a temporary folder. Without either a test is skipped on a laptop and fails with
-``CI=true``. The product as a whole, running, is ``running_product`` of ``tests/conftest.py``.
+Servers: ``TALKDOWN_TEST_POSTGRES_URL`` (a role that may create databases), ``TALKDOWN_TEST_VALKEY_URL`` and
+``TALKDOWN_TEST_KAFKA_URL`` win; else the bundled programs, and a Kafka from Maven Central, are started in a temporary
+folder. Without either a test is skipped on a laptop and fails with ``CI=true``. The product as a whole, running, is
+``running_product`` of ``tests/conftest.py``.
 
 The voice is silent unless a test asks for another: its models take seconds to load, and most of a gigabyte.
 """
@@ -23,9 +27,11 @@ import ipaddress
 import os
 import re
 import shutil
+import signal
 import socket
+import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
@@ -35,12 +41,19 @@ from uuid import uuid4
 import psycopg
 import pytest
 import redis
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from psycopg import sql
 
+from chassis import metrics, telemetry
+from chassis.settings import ServiceSettings
 from embedded.errors import EmbeddedError
 from embedded.launch import start_on_free_port, stop
 from embedded.postgres import Postgres
 from embedded.valkey import Valkey
+
+sys.path.insert(0, str(Path(__file__).parent / "tests"))
+
+from kafka_broker import Broker
 
 TEMPLATE = "talkdown_template"
 
@@ -167,6 +180,56 @@ def valkey_url(valkey_server: ValkeyServer) -> Iterator[str]:
         client.flushdb()
         yield url
         client.flushdb()
+
+
+@dataclass(frozen=True)
+class KafkaServer:
+    """A running Kafka; ``url`` is that of a bus on it under its usual name."""
+
+    url: str
+
+    def url_of(self, name: str) -> str:
+        """The URL of a bus whose topics and groups begin with a name."""
+        return f"{self.url}/{name}"
+
+
+@pytest.fixture(scope="session")
+def kafka_server(servers_folder: Path) -> Iterator[KafkaServer]:
+    """One Kafka a session; its data ends with it."""
+    named = os.environ.get("TALKDOWN_TEST_KAFKA_URL")
+    if named:
+        yield KafkaServer(named)
+        return
+    broker = Broker(servers_folder / "kafka")
+    try:
+        process, port = start_on_free_port(broker.launch)
+    except EmbeddedError as error:
+        _missing("Kafka", error)
+    try:
+        yield KafkaServer(broker.url(port))
+    finally:
+        stop(process, signal.SIGKILL)  # what it stores ends with it
+
+
+@pytest.fixture
+def kafka_url(kafka_server: KafkaServer) -> str:
+    """The URL of a bus with topics and groups of its own; they stay until the server ends, which costs little."""
+    return kafka_server.url_of(f"test-{uuid4().hex[:12]}")
+
+
+@pytest.fixture
+def measured() -> Iterator[Callable[[str], list[Any]]]:
+    """The data points of a metric by its name, of what is measured while the test runs."""
+    reader = InMemoryMetricReader()
+    telemetry.setup("test", ServiceSettings(), readers=[reader])
+    seen: dict[str, list[Any]] = {}
+
+    def points(name: str) -> list[Any]:
+        seen.update(metrics.reading(reader))
+        return seen.get(name, [])
+
+    yield points
+    telemetry.setup("test", ServiceSettings())
 
 
 @dataclass

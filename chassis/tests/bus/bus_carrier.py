@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from typing import Any
@@ -13,7 +12,7 @@ from chassis.bus import Bus, GaveUp, Handlers, Options, open_bus
 from chassis.bus.memory import MemoryBus
 from contracts.events import TurnRequested
 
-ADAPTERS = ["memory", "redis"] + (["kafka"] if os.environ.get("TALKDOWN_TEST_KAFKA_URL") else [])
+ADAPTERS = ["memory", "redis", "kafka"]
 
 QUICK = Options(lease_s=0.6, grace_s=5.0, first_pause_s=0.02, pause_growth=1.5, attempts=3)
 """Short times, so that a suite of failures is over soon."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import AsyncIterator
 
 import pytest
@@ -13,8 +12,8 @@ from bus_carrier import ADAPTERS, Carrier
 async def carrier(request: pytest.FixtureRequest) -> AsyncIterator[Carrier]:
     """Each adapter in turn."""
     name: str = request.param
-    url = {"memory": "memory://", "kafka": os.environ.get("TALKDOWN_TEST_KAFKA_URL", "")}.get(name)
-    carrier = Carrier(name, url if url is not None else request.getfixturevalue("valkey_url"))
+    server = {"redis": "valkey_url", "kafka": "kafka_url"}.get(name)
+    carrier = Carrier(name, request.getfixturevalue(server) if server else "memory://")
     yield carrier
     await carrier.close()
 

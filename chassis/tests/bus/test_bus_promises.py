@@ -228,5 +228,27 @@ async def test_a_burst_of_events_of_several_types_loses_none(carrier: Carrier) -
     await eventually(lambda: len(asked_for) == len(finished) == 1000)
 
 
+async def test_how_far_behind_a_group_is_can_be_asked(carrier: Carrier) -> None:
+    bus, gate, got = await carrier.bus(), asyncio.Event(), list[TurnRequested]()
+
+    async def handle(event: TurnRequested) -> None:
+        got.append(event)
+        await gate.wait()
+
+    assert await bus.lag("turns", "workers") == 0
+    await bus.publish(*(asked() for _ in range(5)))
+    assert await bus.lag("turns", "workers") == 5
+    carrier.consume(bus, "workers", {TurnRequested: handle}, concurrency=2)
+    await eventually(lambda: len(got) == 2)
+    assert await bus.lag("turns", "workers") == 5  # begun is not handled
+    gate.set()
+
+    async def over() -> bool:
+        return await bus.lag("turns", "workers") == 0
+
+    await eventually(over)
+    assert await bus.lag("turns", "others") == 5
+
+
 async def test_publishing_nothing_is_nothing(carrier: Carrier) -> None:
     await (await carrier.bus()).publish()

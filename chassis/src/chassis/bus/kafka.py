@@ -3,11 +3,11 @@
 ::
 
     publish --> talkdown.documents (key, headers type/id/traceparent/part/only, value: data) --> group --> Worker
-                                                                       offsets are committed up to the first unsettled
+                                                          committed: up to the first unsettled one, with a note
     dead letter --> talkdown.dead (headers name the letter);  replay --> event and mark "replayed" in one transaction
 
-Where it differs from Redis: how often an event was begun before its process died is not known, so that an event which
-ends its process is not found out.
+An address is ``kafka://host:port,host:port``, with ``/NAME`` behind it where topics and groups are to begin with a name
+of their own.
 """
 
 from __future__ import annotations
@@ -22,32 +22,32 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
-from aiokafka.admin import AIOKafkaAdminClient, NewTopic
-from aiokafka.errors import KafkaError, TopicAlreadyExistsError
+from aiokafka.errors import KafkaError
 
 from chassis import conventions
 from chassis.bus.errors import BusUnavailable, LetterNotFound
+from chassis.bus.kafka_cluster import Cluster, Names, refusals
 from chassis.bus.kafka_consumer import KafkaConsumer, fields_of_record
 from chassis.bus.letters import letter_of
 from chassis.bus.port import GaveUp, Handlers, Options
-from chassis.bus.wire import DEAD, STREAM_PREFIX, Delivery, Fields, fields_of, new_id, partition_of, split
+from chassis.bus.wire import Delivery, Fields, fields_of, new_id, partition_of, split
 from chassis.health import Health
+from chassis.redis import Pauses
 from chassis.telemetry import PRODUCER, span, traceparent_of
 from contracts.corpus import DeadLetter, Replayed
-from contracts.events import STREAMS, Event
+from contracts.events import Event
 
 log = logging.getLogger(__name__)
 
 SYSTEM = "kafka"
-FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.2, 5.0
 
 
 class KafkaBus:
     """The bus over one Kafka cluster."""
 
-    def __init__(self, servers: str, service: str, options: Options, producer: Any) -> None:
-        self._servers = servers
-        self._service = service
+    def __init__(self, cluster: Cluster, options: Options, producer: Any) -> None:
+        self._cluster = cluster
+        self._names = cluster.names
         self._options = options
         self._producer = producer
         self._replaying = asyncio.Lock()
@@ -65,12 +65,11 @@ class KafkaBus:
             conventions.MESSAGING_BATCH_COUNT: len(events),
         }
         with span(f"{conventions.SEND} {stream}", attributes, kind=PRODUCER) as current:
+            traceparent = traceparent_of(current)
             records = [
-                (topic_of(event.stream), part)
+                (self._names.topic(event.stream), part)
                 for event in events
-                for part in split(
-                    fields_of(event, traceparent_of(current)), self._options.part_bytes, self._options.largest_bytes
-                )
+                for part in split(fields_of(event, traceparent), self._options.part_bytes, self._options.largest_bytes)
             ]
             await self._send(self._producer, records)
 
@@ -83,9 +82,13 @@ class KafkaBus:
             await self._bury(stream, group, delivery, reason)
 
         consumer = KafkaConsumer(
-            self._servers, stream, group, handlers, bury, self._options, concurrency=concurrency, gave_up=gave_up
+            self._cluster, stream, group, handlers, bury, self._options, concurrency=concurrency, gave_up=gave_up
         )
         await consumer.run()
+
+    async def lag(self, stream: str, group: str) -> int:
+        """See :class:`chassis.bus.port.Bus`."""
+        return await self._cluster.lag(stream, group)
 
     async def dead_letters(self, limit: int = 100) -> tuple[DeadLetter, ...]:
         """See :class:`chassis.bus.port.Bus`."""
@@ -96,24 +99,25 @@ class KafkaBus:
         """See :class:`chassis.bus.port.Bus`; one transaction, whose producer shuts out any other that replays."""
         async with self._replaying:
             producer: Any = AIOKafkaProducer(
-                bootstrap_servers=self._servers, transactional_id="talkdown-replay", acks="all"
+                bootstrap_servers=self._cluster.servers,
+                transactional_id=f"{self._names.prefix}-replay",
+                acks="all",
             )
             try:
-                await producer.start()
-                async with producer.transaction():
-                    dead = (await self._letters()).get(letter)
-                    if dead is None:
-                        raise LetterNotFound(letter)
-                    event_id = new_id()
-                    names = (b"type", b"key", b"data", b"traceparent")
-                    event = {name: dead[name] for name in names if name in dead}
-                    event |= {b"id": event_id.encode(), b"only": dead[b"group"]}
-                    topic = topic_of(dead[b"stream"].decode())
-                    parts = split(event, self._options.part_bytes, self._options.largest_bytes)
-                    mark = {b"replayed": letter.encode(), b"data": b"", b"key": letter.encode()}
-                    await self._send(producer, [*((topic, part) for part in parts), (DEAD, mark)])
-            except KafkaError as error:
-                raise BusUnavailable("Kafka could not replay the letter; try again in a moment.") from error
+                with refusals():
+                    await producer.start()
+                    async with producer.transaction():
+                        dead = (await self._letters()).get(letter)
+                        if dead is None:
+                            raise LetterNotFound(letter)
+                        event_id = new_id()
+                        names = (b"type", b"key", b"data", b"traceparent")
+                        event = {name: dead[name] for name in names if name in dead}
+                        event |= {b"id": event_id.encode(), b"only": dead[b"group"]}
+                        topic = self._names.topic(dead[b"stream"].decode())
+                        parts = split(event, self._options.part_bytes, self._options.largest_bytes)
+                        mark = {b"replayed": letter.encode(), b"data": b"", b"key": letter.encode()}
+                        await self._send(producer, [*((topic, part) for part in parts), (self._names.dead, mark)])
             finally:
                 await producer.stop()
         return Replayed(id=letter, event_id=event_id)
@@ -135,7 +139,7 @@ class KafkaBus:
             b"data": delivery.data,
         }
         parts = split(fields, self._options.part_bytes, self._options.largest_bytes)
-        await self._send(self._producer, [(DEAD, part) for part in parts])
+        await self._send(self._producer, [(self._names.dead, part) for part in parts])
 
     async def _send(self, producer: Any, records: list[tuple[str, Fields]]) -> None:
         try:
@@ -145,7 +149,7 @@ class KafkaBus:
                         topic,
                         value=fields[b"data"],
                         key=fields[b"key"],
-                        partition=0 if topic == DEAD else partition_of(fields[b"key"], self._options.partitions),
+                        partition=0 if topic == self._names.dead else self._partition_of(fields[b"key"]),
                         headers=[(n.decode(), v) for n, v in fields.items() if n not in (b"data", b"key")],
                     )
                     for topic, fields in records
@@ -154,23 +158,27 @@ class KafkaBus:
         except (KafkaError, TimeoutError) as error:
             raise BusUnavailable("The event could not be published: Kafka does not answer.") from error
 
+    def _partition_of(self, key: bytes) -> int:
+        return partition_of(key, self._options.partitions)
+
     async def _letters(self) -> dict[str, Fields]:
         """The letters that were not replayed, oldest first, read from the beginning of their topic."""
         consumer: Any = AIOKafkaConsumer(
-            bootstrap_servers=self._servers, enable_auto_commit=False, isolation_level="read_committed"
+            bootstrap_servers=self._cluster.servers,
+            enable_auto_commit=False,
+            auto_offset_reset="earliest",
+            isolation_level="read_committed",
         )
-        place = TopicPartition(DEAD, 0)
+        place = TopicPartition(self._names.dead, 0)
         letters: dict[str, Fields] = {}
         try:
-            await consumer.start()
-            consumer.assign([place])
-            end: int = (await consumer.end_offsets([place]))[place]
-            await consumer.seek_to_beginning(place)
-            while await consumer.position(place) < end:
-                for record in (await consumer.getmany(place, timeout_ms=1000)).get(place, []):
-                    _note(letters, fields_of_record(record))
-        except KafkaError as error:
-            raise BusUnavailable("Kafka does not answer; try again in a moment.") from error
+            with refusals():
+                await consumer.start()
+                consumer.assign([place])
+                end: int = (await consumer.end_offsets([place]))[place]
+                while await consumer.position(place) < end:
+                    for record in (await consumer.getmany(place, timeout_ms=1000)).get(place, []):
+                        _note(letters, fields_of_record(record))
         finally:
             await consumer.stop()
         return letters
@@ -189,50 +197,33 @@ def _note(letters: dict[str, Fields], fields: Fields) -> None:
         letters[name] = fields | {b"key": fields[b"origin_key"]}
 
 
-def topic_of(stream: str) -> str:
-    """The topic of a stream."""
-    return f"{STREAM_PREFIX}.{stream}"
-
-
 @asynccontextmanager
-async def open_kafka(url: str, service: str, options: Options, health: Health | None) -> AsyncGenerator[KafkaBus]:
+async def open_kafka(url: str, options: Options, health: Health | None) -> AsyncGenerator[KafkaBus]:
     """The bus on the brokers of ``kafka://host:port,host:port``; waits for them, and makes the topics."""
-    servers = urlsplit(url).netloc
-    producer: Any = AIOKafkaProducer(bootstrap_servers=servers, acks="all", enable_idempotence=True)
+    address = urlsplit(url)
+    names = Names(address.path.strip("/") or Names().prefix)
+    cluster = Cluster(address.netloc, names, options)
+    producer: Any = AIOKafkaProducer(bootstrap_servers=cluster.servers, acks="all")
     try:
-        await _begin(producer, servers, options, health)
-        yield KafkaBus(servers, service, options, producer)
+        await _begin(producer, cluster, health)
+        yield KafkaBus(cluster, options, producer)
     finally:
         await producer.stop()
+        await cluster.close()
 
 
-async def _begin(producer: Any, servers: str, options: Options, health: Health | None) -> None:
-    pause = FIRST_PAUSE_S
+async def _begin(producer: Any, cluster: Cluster, health: Health | None) -> None:
+    pauses = Pauses()
     while True:
         try:
+            await cluster.open()
             await producer.start()
-            await _make_topics(servers, options)
         except KafkaError as error:
             log.warning("waiting for Kafka", extra={"error": type(error).__name__})
             if health is not None:
                 health.waits("bus", "Kafka does not answer yet")
-            await asyncio.sleep(pause)
-            pause = min(pause * 2, LONGEST_PAUSE_S)
+            await pauses.rest()
             continue
         if health is not None:
             health.arrived("bus")
         return
-
-
-async def _make_topics(servers: str, options: Options) -> None:
-    admin: Any = AIOKafkaAdminClient(bootstrap_servers=servers)
-    try:
-        await admin.start()
-        wanted = [(topic_of(stream), options.partitions) for stream in STREAMS] + [(DEAD, 1)]
-        for name, partitions in wanted:
-            try:
-                await admin.create_topics([NewTopic(name, partitions, 1)])
-            except TopicAlreadyExistsError:
-                continue
-    finally:
-        await admin.close()

@@ -1,65 +1,53 @@
-"""One member of a Kafka consumer group: fetching, settling out of order, committing what is settled.
+"""One member of a Kafka consumer group: fetching, handing in, settling out of order.
 
-An offset is committed when everything before it is settled; what was settled after the first unsettled one comes again
-when the process dies. A partition that moves to another member is given up once nothing of it is in hand.
+::
+
+    fetch --> take (what a note calls settled is passed over) --> Worker --> settled --> committed by KafkaPartitions
+                                                                     └─ failed: again after a pause; others go on
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable
+import secrets
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 
-from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, TopicPartition
-from aiokafka.errors import CommitFailedError, KafkaError
+from aiokafka import AIOKafkaConsumer
+from aiokafka.errors import KafkaError
 
+from chassis.bus.kafka_cluster import Cluster
+from chassis.bus.kafka_partitions import KafkaPartitions
 from chassis.bus.port import GaveUp, Handlers, Options
-from chassis.bus.wire import STREAM_PREFIX, Assembler, Delivery, Fields, delivery_of
+from chassis.bus.wire import Assembler, Delivery, Fields, delivery_of
 from chassis.bus.worker import Worker
+from chassis.redis import Pauses, end
 
 log = logging.getLogger(__name__)
 
-POLL_MS = 250
-COMMIT_EVERY_S = 0.2
+POLL_MS = 1000
+CROWD = 64
+"""So many events may wait for another attempt before no new ones are taken."""
+LAST_WORDS_S = 3.0
 LOST_PART = "A part of the event did not come; it was published in several because of its size."
 
 
 def fields_of_record(record: Any) -> Fields:
     """A record's plain fields."""
     fields: Fields = {name.encode(): value for name, value in record.headers}
-    return fields | {b"key": record.key or b"", b"data": record.value or b""}
+    fields[b"key"] = record.key or b""
+    fields[b"data"] = record.value or b""
+    return fields
 
 
-class _Progress:
-    """What of a partition is in hand, and up to where all is settled."""
-
-    def __init__(self) -> None:
-        self.next = 0
-        self.committed = 0
-        self._open: set[int] = set()
-
-    def begin(self, offset: int) -> None:
-        """A record is in hand."""
-        self._open.add(offset)
-        self.next = offset + 1
-
-    def settle(self, offsets: Iterable[int]) -> None:
-        """Records were let go of."""
-        self._open.difference_update(offsets)
-
-    @property
-    def safe(self) -> int:
-        """The offset before which all is settled."""
-        return min(self._open, default=self.next)
-
-
-class KafkaConsumer(ConsumerRebalanceListener):
+class KafkaConsumer:
     """Consumes a stream for a group until it is cancelled."""
 
     def __init__(
         self,
-        servers: str,
+        cluster: Cluster,
         stream: str,
         group: str,
         handlers: Handlers,
@@ -69,154 +57,159 @@ class KafkaConsumer(ConsumerRebalanceListener):
         concurrency: int,
         gave_up: GaveUp | None,
     ) -> None:
-        self._topic = f"{STREAM_PREFIX}.{stream}"
+        self._cluster = cluster
+        self._stream, self._group = stream, group
         self._store = store
         self._options = options
         self._worker = Worker("kafka", stream, group, handlers, self, options, concurrency=concurrency, gave_up=gave_up)
+        member = secrets.token_hex(8)
+        self._partitions = KafkaPartitions(cluster, stream, group, member, lost=self._lose, take=self._worker.take)
         self._assembler = Assembler(options.parts_within_s)
-        self._progress: dict[int, _Progress] = {}
-        self._waiting: set[asyncio.TimerHandle] = set()
-        self._settled = asyncio.Event()
-        self._commit_at = 0.0
-        self._consumer: Any = AIOKafkaConsumer(
-            bootstrap_servers=servers,
-            group_id=f"{STREAM_PREFIX}.{stream}.{group}",
-            auto_offset_reset="earliest",
-            enable_auto_commit=False,
-            isolation_level="read_committed",
-            max_partition_fetch_bytes=4 * options.part_bytes,
-            session_timeout_ms=max(6000, int(options.lease_s * 1000)),
-            heartbeat_interval_ms=max(500, int(options.lease_s * 1000 / 3)),
-            rebalance_timeout_ms=int((options.grace_s + 5) * 1000),
-        )
+        self._waiting: dict[asyncio.TimerHandle, Delivery] = {}
+        self._not_crowded = asyncio.Event()
+        self._not_crowded.set()
 
     async def run(self) -> None:
         """Consume until cancelled; then finish what runs, within the grace, and leave the group."""
-        await self._start()
+        keeping = asyncio.create_task(self._partitions.keep(), name=f"{self._group} keeps")
+        trimming = asyncio.create_task(self._trim(), name=f"{self._group} trims")
         try:
-            while True:
-                await self._poll()
+            await self._serve(keeping)
         finally:
+            self._partitions.close()
             try:
                 await self._worker.stop(self._options.grace_s)
             finally:
                 for timer in self._waiting:
                     timer.cancel()
-                await self._commit()
-                await self._consumer.stop()
+                await end(keeping, trimming)
+                await self._leave()
 
-    async def _start(self) -> None:
-        pause = self._options.first_pause_s
-        self._consumer.subscribe([self._topic], listener=self)
+    async def _serve(self, keeping: asyncio.Task[None]) -> None:
+        pauses = Pauses()
         while True:
+            consumer = self._partitions.consumer = self._member()
             try:
-                await self._consumer.start()
+                consumer.subscribe([self._cluster.names.topic(self._stream)], listener=self._partitions)
+                await consumer.start()
+                while True:
+                    if keeping.done():
+                        keeping.result()  # what went wrong there ends this consumer too
+                    await self._read(consumer)
+                    pauses.over()
             except KafkaError as error:
-                log.warning("the bus waits for Kafka", extra={"error": type(error).__name__})
-                await asyncio.sleep(pause)
-                pause = min(pause * 2, self._options.longest_pause_s)
-            else:
-                return
+                log.warning("the bus waits for Kafka", extra={"group": self._group, "error": type(error).__name__})
+                self._partitions.consumer = None
+                await consumer.stop()
+                await pauses.rest()
 
-    async def _poll(self) -> None:
-        assigned = self._consumer.assignment()
-        if self._worker.has_room and len(self._waiting) < 64:
-            self._consumer.resume(*self._consumer.paused())
-        else:
-            self._consumer.pause(*assigned)  # polling goes on, so that the group does not take us for dead
+    def _member(self) -> Any:
+        session_ms = int(self._cluster.session_s * 1000)
+        return AIOKafkaConsumer(
+            bootstrap_servers=self._cluster.servers,
+            group_id=self._cluster.names.group(self._stream, self._group),
+            auto_offset_reset="earliest",
+            enable_auto_commit=False,
+            isolation_level="read_committed",
+            max_partition_fetch_bytes=4 * self._options.part_bytes,
+            partition_assignment_strategy=(self._partitions.sharing,),
+            session_timeout_ms=session_ms,
+            heartbeat_interval_ms=max(100, session_ms // 6),
+            rebalance_timeout_ms=session_ms,
+            max_poll_interval_ms=24 * 3600 * 1000,  # that a handler is slow says nothing about its process
+        )
+
+    async def _read(self, consumer: Any) -> None:
+        if not self._worker.has_room or not self._not_crowded.is_set():
             self._assembler.postpone()
-        try:
-            fetched = await self._consumer.getmany(timeout_ms=POLL_MS, max_records=max(1, self._worker.free))
-        except KafkaError as error:
-            log.warning("the bus waits for Kafka", extra={"error": type(error).__name__})
-            await asyncio.sleep(self._options.first_pause_s)
-            return
+            await self._worker.room.wait()
+            await self._not_crowded.wait()
+        fetched = await consumer.getmany(timeout_ms=POLL_MS, max_records=max(1, self._worker.free))
         for place, records in fetched.items():
             for record in records:
                 self._take(place.partition, record)
-        for delivery in self._assembler.lost():
-            delivery.verdict = LOST_PART
-            self._worker.take(delivery)
-        if asyncio.get_running_loop().time() >= self._commit_at:
-            self._commit_at = asyncio.get_running_loop().time() + COMMIT_EVERY_S
-            await self._commit()
+        if len(self._assembler):
+            for delivery in self._assembler.lost():
+                delivery.verdict = LOST_PART
+                self._partitions.hand_in(delivery)
 
     def _take(self, partition: int, record: Any) -> None:
-        self._progress.setdefault(partition, _Progress()).begin(record.offset)
+        progress = self._partitions.progress.get(partition)
+        if progress is None:
+            return  # not prepared yet; it will be read again from where the group is
+        if record.offset < progress.next:
+            progress = self._partitions.begin_anew(partition, record.offset)
+        attempt = progress.begin(record.offset)
+        if not attempt:
+            return
         fields = fields_of_record(record)
-        delivery = delivery_of(partition, str(record.offset).encode(), fields)
+        delivery = delivery_of(partition, b"%d" % record.offset, fields, attempt)
         part = fields.get(b"part")
         whole = self._assembler.add(part, delivery) if part is not None else delivery
         if whole is not None:
-            self._worker.take(whole)
+            self._partitions.hand_in(whole)
 
     async def ours(self, delivery: Delivery) -> bool:
         """Whether its partition is still this member's."""
-        return delivery.partition in self._progress
+        return await self._partitions.hold(delivery.partition)
 
     def dropped(self, delivery: Delivery) -> None:
         """Leave it to whoever has its partition now."""
-        self._settled.set()
 
     def done(self, delivery: Delivery) -> None:
         """Let its offsets be committed."""
-        progress = self._progress.get(delivery.partition)
-        if progress is not None:
-            progress.settle(int(place) for place in delivery.places)
-        self._settled.set()
+        self._partitions.settle(delivery)
 
     def again(self, delivery: Delivery, pause_s: float) -> None:
         """Hand it to the worker again after a pause, unless the partition is another's by then."""
+        if delivery.partition not in self._partitions.progress:
+            return
 
         def once_more() -> None:
-            self._waiting.discard(timer)
-            if delivery.partition in self._progress:
-                delivery.attempts += 1
-                self._worker.take(delivery)
+            self._forget(timer)
+            delivery.attempts += 1
+            self._worker.take(delivery)
 
         timer = asyncio.get_running_loop().call_later(pause_s, once_more)
-        self._waiting.add(timer)
+        self._waiting[timer] = delivery
+        if len(self._waiting) >= CROWD:
+            self._not_crowded.clear()
 
     async def bury(self, delivery: Delivery, reason: str) -> None:
         """Store the dead letter, then let go of the event."""
         await self._store(delivery, reason)
-        self.done(delivery)
+        self._partitions.settle(delivery)
 
-    async def on_partitions_revoked(  # pyright: ignore[reportIncompatibleMethodOverride] - the base has no types
-        self, revoked: Iterable[TopicPartition]
-    ) -> None:
-        """Finish what is in hand of partitions that move, and commit it."""
-        partitions = [place.partition for place in revoked]
-        try:
-            async with asyncio.timeout(self._options.grace_s):
-                while any(self._worker.held_in.get(partition) for partition in partitions):
-                    self._settled.clear()
-                    await self._settled.wait()
-        except TimeoutError:
-            log.warning("a partition moves while it is handled", extra={"topic": self._topic})
-        await self._commit()
-        for partition in partitions:
-            self._progress.pop(partition, None)
-            self._assembler.drop(partition)
+    def _forget(self, timer: asyncio.TimerHandle) -> None:
+        self._waiting.pop(timer, None)
+        if len(self._waiting) < CROWD:
+            self._not_crowded.set()
 
-    async def on_partitions_assigned(  # pyright: ignore[reportIncompatibleMethodOverride] - the base has no types
-        self, assigned: Iterable[TopicPartition]
-    ) -> None:
-        """Begin where the group has committed."""
+    def _lose(self, partition: int) -> None:
+        """Begin nothing more of a partition that is another's; what runs goes on."""
+        self._worker.drop(partition)
+        self._assembler.drop(partition)
+        for timer, delivery in list(self._waiting.items()):
+            if delivery.partition == partition:
+                timer.cancel()
+                self._forget(timer)
 
-    async def _commit(self) -> None:
-        offsets: dict[TopicPartition, int] = {}
-        for partition, progress in self._progress.items():
-            if progress.safe > progress.committed:
-                offsets[TopicPartition(self._topic, partition)] = progress.safe
-        if not offsets:
+    async def _trim(self) -> None:
+        while True:
+            await asyncio.sleep(self._options.trim_every_s)
+            try:
+                if partitions := list(self._partitions.progress):
+                    await self._cluster.trim(self._stream, partitions)
+            except KafkaError as error:  # away, or it does not let us
+                log.warning("a topic could not be trimmed", extra={"error": type(error).__name__})
+
+    async def _leave(self) -> None:
+        consumer = self._partitions.consumer
+        if consumer is None:
             return
         try:
-            await self._consumer.commit(offsets)
-        except (CommitFailedError, KafkaError) as error:
-            log.warning("offsets could not be committed", extra={"error": type(error).__name__})
-            return
-        for place, offset in offsets.items():
-            progress = self._progress.get(place.partition)
-            if progress is not None:
-                progress.committed = offset
+            with suppress(KafkaError, TimeoutError):
+                async with asyncio.timeout(LAST_WORDS_S):
+                    await self._partitions.leave()
+        finally:
+            await consumer.stop()

@@ -75,6 +75,12 @@ class MemoryBus:
         consumer = _Consumer(self, stream, group, handlers, concurrency, gave_up)
         await consumer.run()
 
+    async def lag(self, stream: str, group: str) -> int:
+        """See :class:`chassis.bus.port.Bus`."""
+        state = self.group(stream, group)
+        unread = sum(len(entries) - read for entries, read in zip(self.entries(stream), state.read, strict=True))
+        return unread + len(state.left) + sum(owner.held for owner in state.owners)
+
     async def dead_letters(self, limit: int = 100) -> tuple[DeadLetter, ...]:
         """See :class:`chassis.bus.port.Bus`."""
         newest = list(self._letters.items())[::-1][:limit]
@@ -153,6 +159,10 @@ class _Consumer:
         self._worker = Worker(
             SYSTEM, stream, group, handlers, self, bus.options, concurrency=concurrency, gave_up=gave_up
         )
+
+    @property
+    def held(self) -> int:
+        return len(self._held)
 
     async def run(self) -> None:
         self._group.owners.append(self)

@@ -27,7 +27,7 @@ async def open_bus(
     elif scheme == "kafka":
         from chassis.bus.kafka import open_kafka
 
-        async with open_kafka(url, service, how, health) as bus:
+        async with open_kafka(url, how, health) as bus:
             yield bus
     elif scheme in SCHEMES:
         from chassis.bus.redis import RedisBus

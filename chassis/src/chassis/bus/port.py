@@ -79,6 +79,10 @@ class Bus(Protocol):
         """
         ...
 
+    async def lag(self, stream: str, group: str) -> int:
+        """How many of a stream's events a group has not handled yet; it costs some round trips."""
+        ...
+
     async def dead_letters(self, limit: int = 100) -> tuple[DeadLetter, ...]:
         """The dead letters, newest first."""
         ...

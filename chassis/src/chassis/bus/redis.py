@@ -96,6 +96,25 @@ class RedisBus:
         )
         await consumer.run()
 
+    async def lag(self, stream: str, group: str) -> int:
+        """See :class:`chassis.bus.port.Bus`."""
+        behind = 0
+        for partition in range(self._options.partitions):
+            name = stream_name(stream, partition)
+            try:
+                told = await self._ask("XINFO GROUPS", name)
+            except ResponseError:  # nothing was published there yet
+                continue
+            mine = next((known for known in told if known["name"] == group.encode()), None)
+            if mine is None:
+                behind += int(await self._ask("XLEN", name))
+                continue
+            unread = mine["lag"]
+            if unread is None:  # the server lost count, as it does where a group was set to an id by hand
+                unread = len(await self._ask("XRANGE", name, b"(" + mine["last-delivered-id"], "+"))
+            behind += int(unread) + int(mine["pending"])
+        return behind
+
     async def dead_letters(self, limit: int = 100) -> tuple[DeadLetter, ...]:
         """See :class:`chassis.bus.port.Bus`."""
         entries = await self._ask("XREVRANGE", DEAD, "+", "-", "COUNT", limit)
