@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
@@ -212,6 +213,19 @@ async def test_a_reader_that_leaves_leaves_nothing_behind(web: Running) -> None:
             break
     await until(lambda: not (asyncio.all_tasks() - before))
     assert web.behind.told == []
+
+
+async def test_answers_are_counted_while_they_are_read(web: Running, measured: Callable[[str], list[Any]]) -> None:
+    def reading() -> int:
+        return sum(point.value for point in measured("talkdown.web.streams"))
+
+    turn_id = uuid4()
+    await web.behind.begin(running(turn_id), Accepted(turn_id=turn_id, trace_id=TRACE_ID))
+    async with web.page.stream("GET", f"/api/turns/{turn_id}/frames") as response:
+        async for _ in response.aiter_lines():
+            break
+        assert reading() == 1
+    await until(lambda: reading() == 0)
 
 
 async def test_many_readers_of_one_turn_read_the_same(web: Running) -> None:

@@ -214,7 +214,9 @@ class Listening:
             case SpeechStarted():
                 self._speech, self._shown = self._speech or new_id("item"), ""
                 self._emit(protocol.of_input("speech_started", self._speech, audio_start_ms=heard.at_ms))
-                self._turns.began(max(0.0, self._heard_ms - heard.at_ms))
+                tuning = self._tuning()
+                padding_ms = tuning.prefix_padding_ms if tuning else 0
+                self._turns.began(max(0.0, self._heard_ms - heard.at_ms - padding_ms))
             case Words() if self._speech is not None and not self._committed:
                 self._show(self._speech, heard.text.rpartition(" ")[0])
             case PerhapsOver():
