@@ -19,6 +19,7 @@ from otlp_collector import collecting
 
 from chassis import metrics, telemetry
 from chassis.bus import Options, Reject, open_bus
+from chassis.lag import watch_lag
 from chassis.server import service
 from chassis.settings import ServiceSettings
 from contracts.events import TurnRequested
@@ -166,6 +167,37 @@ async def test_events_are_timed_and_dead_letters_are_counted(reader: InMemoryMet
     assert sorted(timed, key=str) == sorted([(of_group, 1), ({**of_group, "error.type": "Reject"}, 1)], key=str)
     (letters,) = _points(reader, "talkdown.bus.dead_letters")
     assert (dict(letters.attributes), letters.value) == (of_group, 1)
+
+
+async def test_how_far_a_group_is_behind_is_looked_at_again_and_again(reader: InMemoryMetricReader) -> None:
+    free = asyncio.Event()
+
+    async def handle(_: TurnRequested) -> None:
+        await free.wait()
+
+    async with open_bus("memory://", service="sample", options=Options(partitions=1)) as bus:
+        consuming = asyncio.create_task(bus.consume("turns", "agents", {TurnRequested: handle}))
+        watching = asyncio.create_task(watch_lag(bus, "turns", "agents", every_s=0.01))
+        await bus.publish(*(TurnRequested(turn_id=uuid4(), chat_id=uuid4()) for _ in range(3)))
+        async with asyncio.timeout(60):
+            while (behind := _lag(reader)) != 3:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+            free.set()
+            while (behind := _lag(reader)) != 0:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+        assert behind == 0
+        for task in (consuming, watching):
+            task.cancel()
+        await asyncio.gather(consuming, watching, return_exceptions=True)
+    assert dict(_points(reader, "talkdown.bus.lag")[0].attributes) == {
+        "messaging.destination.name": "turns",
+        "messaging.consumer.group.name": "agents",
+    }
+
+
+def _lag(reader: InMemoryMetricReader) -> int | None:
+    points = _points(reader, "talkdown.bus.lag")
+    return points[0].value if points else None
 
 
 def _points(reader: InMemoryMetricReader, name: str) -> list[Any]:

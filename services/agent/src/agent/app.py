@@ -31,10 +31,13 @@ from chassis.background import background
 from chassis.bus import Options, open_bus
 from chassis.frames import FrameWriter
 from chassis.http import open_client
+from chassis.lag import watch_lag
 from chassis.postgres import migrate, open_pool
 from chassis.redis import open_redis
 from chassis.server import health_of, service
 from contracts.events import TurnRequested
+
+GROUP = "agent"
 
 
 class State(TypedDict):
@@ -94,7 +97,8 @@ def create_app(settings: Settings) -> FastAPI:
                     workers.claim_turns(),
                     sweeper.sweep_on(),
                     control.listen(redis, workers.cancelled),
-                    bus.consume("turns", "agent", {TurnRequested: workers.on_turn_requested}),
+                    bus.consume("turns", GROUP, {TurnRequested: workers.on_turn_requested}),
+                    watch_lag(bus, "turns", GROUP),
                 )
             )
             yield {"agent": agent}

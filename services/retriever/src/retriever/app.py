@@ -19,6 +19,7 @@ from fastapi import FastAPI
 
 from chassis.background import background
 from chassis.bus import Bus, Options, open_bus
+from chassis.lag import watch_lag
 from chassis.postgres import migrate, open_pool
 from chassis.server import health_of, service
 from contracts.events import DocumentChanged, DocumentDeleted, RefreshSealed
@@ -75,6 +76,7 @@ def create_app(settings: Settings) -> FastAPI:
                     health,
                     models.run(),
                     consume(),
+                    watch_lag(bus, "documents", GROUP),
                     _complete(rebuild, models),
                     lexicon.run(),
                     Collector(pool, staging, visibility, announce, settings).run(),
