@@ -132,6 +132,8 @@ class Worker:
         self.held += 1
         self.held_in[delivery.partition] = self.held_in.get(delivery.partition, 0) + 1
         self.idle.clear()
+        if not self.has_room:
+            self.room.clear()
         lane = self._lanes.get(delivery.key)
         if lane is not None:
             lane.append(delivery)
@@ -143,8 +145,6 @@ class Worker:
             runner = asyncio.create_task(self._run())
             self._runners.add(runner)
             runner.add_done_callback(self._runners.discard)
-        if not self.has_room:
-            self.room.clear()
 
     def drop(self, partition: int) -> None:
         """Begin nothing more of what was taken in a partition; what runs goes on."""
