@@ -9,10 +9,10 @@ OURS := contracts chassis services/ingestor services/retriever services/agent se
 FOLDER ?= handbook
 export FOLDER
 
-.PHONY: help setup setup-dev browser up test check sizes bench lock contracts format clean
+.PHONY: help setup setup-dev browser up test test-deploy check sizes bench lock contracts format clean
 
 help: ## Show the commands
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
 setup: $(VENV)/.ready ## Leave .venv/bin/talkdown ready
 
@@ -45,6 +45,9 @@ browser:
 test: setup-dev browser services/web/node_modules/.ready ## Run every test; the last lines are the summary
 	@page=0; $(NODE) --test services/*/tests/page/*.test.js || page=$$?; \
 	  $(BIN)/python -m pytest -ra --durations=10 $(ONLY) || exit $$?; exit $$page
+
+test-deploy: setup-dev browser ## Run the compose file on a real Docker engine, with stand-ins where nothing can be pulled
+	@$(BIN)/python -m pytest -ra --durations=10 -m deploy $(or $(ONLY),tests/deploy)
 
 check: setup-dev services/web/node_modules/.ready ## Check style, types, imports, contracts, and the size of files
 	@failed=0; run() { echo "· $$*"; "$$@" || failed=1; }; \

@@ -96,15 +96,15 @@ class Reached(ABC):
         """Ask for a refresh of the whole folder."""
         return RefreshReport.model_validate(self.instance.ask_json("POST", "/api/corpus/refresh", {}, None))
 
-    def stream(self, question: str, chat: str | None = None) -> Generator[AnyFrame]:
-        """Put a question; the frames as they come."""
+    def stream(self, question: str, chat: str | None = None, through: Instance | None = None) -> Generator[AnyFrame]:
+        """Put a question, ``through`` a replica of web where there are several; the frames as they come."""
         body = {"chat_id": chat or str(uuid4()), "question": question}
-        yield from self._frames(self.instance.request("POST", "/api/turns", body))
+        yield from self.frames((through or self.instance).request("POST", "/api/turns", body))
 
-    def resume(self, turn_id: str, after: str | None = None) -> Iterator[AnyFrame]:
+    def resume(self, turn_id: str, after: str | None = None, through: Instance | None = None) -> Iterator[AnyFrame]:
         """The frames of a turn after a cursor."""
         query = f"?after={after}" if after else ""
-        yield from self._frames(self.instance.request("GET", f"/api/turns/{turn_id}/frames{query}"))
+        yield from self.frames((through or self.instance).request("GET", f"/api/turns/{turn_id}/frames{query}"))
 
     def ask(self, question: str, chat: str | None = None) -> Answer:
         """Put a question and wait for its end."""
@@ -120,7 +120,8 @@ class Reached(ABC):
             assert time.monotonic() < last, f"it did not come true within {bound_s:.0f} s"
             time.sleep(POLL_S)
 
-    def _frames(self, answer: http.client.HTTPResponse) -> Iterator[AnyFrame]:
+    def frames(self, answer: http.client.HTTPResponse) -> Iterator[AnyFrame]:
+        """The frames of an answer of web, as they come."""
         assert answer.status == 200, answer.read().decode(errors="replace")
         with answer:
             while line := answer.readline():
