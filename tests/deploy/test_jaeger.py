@@ -33,9 +33,9 @@ def test_a_save_is_one_trace_over_ingestor_bus_and_retriever(stack: Stack, jaege
 
 
 def test_a_question_that_is_spoken_is_one_trace_over_the_voice_gateway_too(stack: Stack, jaeger: Jaeger) -> None:
-    """As the page speaks it: asked of web, and read aloud by the gateway, phrase by phrase, in the trace of its turn."""
+    """As the page speaks it: asked of web, and read aloud by the gateway in the trace of its turn."""
     answer = stack.ask(AMBER)
-    stack.until(lambda: stack.corpus().voice.state == "ready", bound_s=120)
+    stack.until(lambda: stack.instance.request("GET", "/health/ready").status == 200, bound_s=120)
     secret = stack.instance.ask_json("POST", "/v1/realtime/client_secrets", {})
     metadata = {
         "phrase_id": "1:0",
@@ -44,10 +44,8 @@ def test_a_question_that_is_spoken_is_one_trace_over_the_voice_gateway_too(stack
     }
     message = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "The code is ORCHID-47."}]}
     wanted = {"conversation": "none", "output_modalities": ["audio"], "tools": [], "input": [message]}
-    with connect(
-        f"ws://{urlsplit(stack.url).netloc}/v1/realtime",
-        additional_headers={"authorization": f"Bearer {secret['value']}"},
-    ) as call:
+    bearer = {"authorization": f"Bearer {secret['value']}"}
+    with connect(f"ws://{urlsplit(stack.url).netloc}/v1/realtime", additional_headers=bearer) as call:
         call.send(json.dumps({"type": "response.create", "response": {**wanted, "metadata": metadata}}))
         while (heard := json.loads(call.recv(timeout=60)))["type"] != "response.done":
             assert heard["type"] != "error", heard

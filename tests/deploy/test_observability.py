@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -138,8 +139,8 @@ def test_the_files_are_laid_over_the_compose_file_and_nothing_else_changes(engin
     ]
     assert set(merged) - set(before) == {"collector", "prometheus", "grafana"}
     for name, service in before.items():
-        told = merged[name].get("environment") or {}
-        changed = {key for key, value in told.items() if (service.get("environment") or {}).get(key) != value}
+        told, was = environment(merged[name]), environment(service)
+        changed = {key for key in told if told[key] != was.get(key)}
         expected = {"TALKDOWN_OTLP_ENDPOINT", "TALKDOWN_OTLP_METRICS_ENDPOINT"} if "build" in service else set[str]()
         assert changed == expected
         assert {**merged[name], "environment": None} == {**service, "environment": None}
@@ -148,3 +149,8 @@ def test_the_files_are_laid_over_the_compose_file_and_nothing_else_changes(engin
             assert volume["type"] == "volume" or Path(volume["source"]).is_file()
         assert merged[name]["read_only"]
         assert all(port["host_ip"] == LOOPBACK for port in merged[name].get("ports", ()))
+
+
+def environment(service: dict[str, Any]) -> dict[str, str]:
+    """The environment of a service of a compose file."""
+    return service.get("environment") or {}
