@@ -1,14 +1,16 @@
-"""The dashboard and what it asks Prometheus for."""
+"""The dashboard, and what it asks Prometheus for."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-FOLDER = Path(__file__).parents[2] / "deploy" / "observability"
-_NAMES = re.compile(r"\b(?:talkdown|http|messaging|gen_ai|target)_[a-z_]+(?=[{\[)\s]|$)")
+import promql_parser as promql
+
+FOLDER = Path(__file__).parents[1] / "deploy" / "observability"
 _PARTS = re.compile(r"_(?:bucket|count|sum|total)$")
 
 
@@ -22,12 +24,37 @@ def expressions() -> dict[str, str]:
     }
 
 
+def selected() -> set[str]:
+    """The names that the dashboard asks for, as Prometheus stores them; a query that is none is a ``ValueError``."""
+    return {name for expression in expressions().values() for name in _selected(promql.parse(expression))}
+
+
 def families() -> set[str]:
-    """The names of the metrics that the dashboard asks for, without the parts that they are stored in."""
-    return {_PARTS.sub("", name) for expression in expressions().values() for name in _metrics_of(expression)}
+    """The same, without the parts in which a histogram or a counter is stored."""
+    return {_PARTS.sub("", name) for name in selected()}
 
 
-def _metrics_of(expression: str) -> set[str]:
-    """The metrics of a query: names that are selected, not labels that are grouped by or compared."""
-    without_labels = re.sub(r"\bby \([^)]*\)|\{[^}]*\}", "", expression)
-    return set(_NAMES.findall(without_labels))
+def _selected(expression: promql.Expr) -> Iterator[str]:
+    found: list[str] = []
+
+    def look(part: promql.Expr) -> bool:
+        if isinstance(part, promql.VectorSelector):
+            found.append(str(part.name))
+        return True
+
+    promql.walk(expression, look)
+    yield from found
+
+
+def grouped_by() -> set[str]:
+    """The labels that the dashboard groups by."""
+    found: set[str] = set()
+
+    def look(part: promql.Expr) -> bool:
+        if isinstance(part, promql.AggregateExpr) and part.modifier is not None:
+            found.update(part.modifier.labels)
+        return True
+
+    for expression in expressions().values():
+        promql.walk(promql.parse(expression), look)
+    return found
