@@ -9,7 +9,7 @@ OURS := contracts chassis services/ingestor services/retriever services/agent se
 FOLDER ?= handbook
 export FOLDER
 
-.PHONY: help setup setup-dev browser up test test-deploy check sizes bench lock contracts format clean
+.PHONY: help setup setup-dev browser broker up test test-deploy check sizes bench lock contracts format clean
 
 help: ## Show the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -42,7 +42,10 @@ browser:
 	@command -v chromium chromium-browser google-chrome >/dev/null || ls -d $${PLAYWRIGHT_BROWSERS_PATH:-$$HOME/.cache/ms-playwright}/chromium* >/dev/null 2>&1 \
 	  || { echo "The page is tested in Chromium, and there is none: apt-get install chromium, or $(BIN)/playwright install chromium"; exit 1; }
 
-test: setup-dev browser services/web/node_modules/.ready ## Run every test; the last lines are the summary
+broker: setup-dev
+	@! command -v mvn >/dev/null || $(BIN)/python tests/kafka_broker.py >/dev/null || true
+
+test: setup-dev browser broker services/web/node_modules/.ready ## Run every test; the last lines are the summary
 	@page=0; $(NODE) --test services/*/tests/page/*.test.js || page=$$?; \
 	  $(BIN)/python -m pytest -ra --durations=10 $(ONLY) || exit $$?; exit $$page
 
