@@ -11,12 +11,14 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from embedded.traces.page import latest_page, missing_page, trace_page
+from embedded.traces.cause import cause_of
+from embedded.traces.page import latest_page, missing_page, trace_page, trace_text
 from embedded.traces.receiver import receive
 from embedded.traces.store import Span, Trace, TraceStore
+from embedded.traces.summary import sentence
 
 SECURITY_HEADERS = {
     "content-security-policy": "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none';"
@@ -28,6 +30,8 @@ SECURITY_HEADERS = {
     "cache-control": "no-store",
 }
 CSS = files("embedded.traces").joinpath("traces.css").read_text(encoding="utf-8")
+
+GONE = "This trace is not here: it may still be under way, or be gone."
 
 Services = Callable[[], list[dict[str, Any]]]
 
@@ -49,6 +53,7 @@ def app(traces: TraceStore, services: Services) -> Starlette:
     return Starlette(
         routes=[
             Route("/v1/traces", receive, methods=["POST"]),
+            Route("/trace/{trace_id}.txt", one_text),
             Route("/trace/{trace_id}", one_page),
             Route("/api/traces/{trace_id}", one_json),
             Route("/api/traces", latest_json),
@@ -67,17 +72,30 @@ async def one_page(request: Request) -> Response:
     trace = _traces(request).get(str(request.path_params["trace_id"]).lower())
     if trace is None:
         return HTMLResponse(missing_page(str(request.path_params["trace_id"])), 404, SECURITY_HEADERS)
-    return HTMLResponse(trace_page(trace), headers=SECURITY_HEADERS)
+    return HTMLResponse(trace_page(trace, _traces(request).get), headers=SECURITY_HEADERS)
+
+
+async def one_text(request: Request) -> Response:
+    """``GET /trace/{trace_id}.txt``: the slowest step in a sentence and every step in a line, for a terminal."""
+    trace = _traces(request).get(str(request.path_params["trace_id"]).lower())
+    if trace is None:
+        return PlainTextResponse(f"{GONE}\n", 404, SECURITY_HEADERS)
+    return PlainTextResponse(trace_text(trace), headers=SECURITY_HEADERS)
 
 
 async def one_json(request: Request) -> Response:
     """``GET /api/traces/{trace_id}``: the spans, parents before children."""
     trace = _traces(request).get(str(request.path_params["trace_id"]).lower())
     if trace is None:
-        refusal = {"code": "not_found", "message": "This trace is not here: it may still be under way, or be gone."}
+        refusal = {"code": "not_found", "message": GONE}
         return JSONResponse(refusal, 404, SECURITY_HEADERS)
-    spans = [_span_json(span) for span, _ in trace.rows()]
-    return JSONResponse({**_summary(trace), "spans": spans}, headers=SECURITY_HEADERS)
+    cause = cause_of(trace)
+    said = {
+        **_summary(trace),
+        "cause": sentence(trace, cause),
+        "spans": [{**_span_json(span), "waited_for_ms": cause.own_ms(span)} for span, _ in trace.rows()],
+    }
+    return JSONResponse(said, headers=SECURITY_HEADERS)
 
 
 async def latest_json(request: Request) -> Response:
