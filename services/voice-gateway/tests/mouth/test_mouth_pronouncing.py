@@ -6,8 +6,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from voice_gateway.mouth.cutting import breaths
 from voice_gateway.mouth.lexicon import Lexicon, open_lexicon, plain_letters, with_ed, with_s
+from voice_gateway.mouth.normalising import normalised
 from voice_gateway.mouth.pronouncing import sounds_of
+from voice_gateway.mouth.scoring import score_of
 from voice_gateway.mouth.symbols import LONGEST, numbers_of
 
 
@@ -41,7 +44,8 @@ def lexicon() -> Lexicon:
     ],
 )
 def test_words_sound_as_people_say_them(lexicon: Lexicon, spoken: str, sounds: str) -> None:
-    assert sounds_of(spoken, lexicon).replace("ɾ", "T") == sounds
+    assert " ".join(said for _, said in sounds_of(spoken, lexicon)).replace("ɾ", "T") == sounds
+    assert all(spoken[start].isalpha() for start, _ in sounds_of(spoken, lexicon))
 
 
 def test_endings_follow_the_sound_before_them() -> None:
@@ -67,10 +71,14 @@ def test_a_word_without_a_vowel_is_spelled(lexicon: Lexicon) -> None:
 @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.text(alphabet=st.sampled_from(list("abcdeinorstuyABSTé'’.,;!? ")), max_size=80))
 def test_any_words_have_sounds_that_the_model_knows(lexicon: Lexicon, text: str) -> None:
-    sounds = sounds_of(text, lexicon)
+    sounds = " ".join(said for _, said in sounds_of(text, lexicon))
     assert len(numbers_of(sounds)) == len(sounds)
     assert bool(numbers_of(sounds)) >= any(letter.isascii() and letter.isalpha() for letter in text)
 
 
-def test_the_longest_piece_fits_into_the_model(lexicon: Lexicon) -> None:
-    assert len(numbers_of(sounds_of("extraordinarily " * 10, lexicon))) < LONGEST
+def test_of_the_longest_breath_the_model_takes_every_word(lexicon: Lexicon) -> None:
+    text = "extraordinarily " * 30
+    for breath in breaths(text, normalised(text), hurried=False):
+        score = score_of(breath, lexicon)
+        assert len(score.numbers) <= LONGEST
+        assert [word for word, _ in score.words] == list(range(len(breath.words)))

@@ -1,9 +1,8 @@
-"""A phrase in pieces: Kokoro makes an input's sound whole, so a short first piece is what makes the first sound early.
+"""A phrase in breaths: what is planned at once, with the melody that it has as a whole.
 
-A piece must be made while the ones before it play. The model takes about half the time that its sound lasts, and about
-0.3 s beside, so every piece may be longer than the one before; no longer than :data:`_SIZES` end, since memory grows
-with the length of an input. Pieces end where a speaker could take breath: after a comma, before "and" or "in", and
-within something that is written as one (a number, a path) only when it is longer than a piece.
+The plan of a breath costs time before its first sound, a tenth of a second for some sixty letters, so the first breath
+is short when somebody waits for it. Breaths end where a speaker could take one: after a comma, before "and" or "in";
+and within something that is written as one (a number, a path) only when it is longer than a breath.
 """
 
 from __future__ import annotations
@@ -15,8 +14,8 @@ from typing import Final
 
 from voice_gateway.mouth.normalising import Part
 
-_SIZES: Final = {True: (22, 42, 70, 90), False: (50, 70)}
-"""Of pieces in letters as spoken (about 14 a second), when somebody waits for the first and when nobody does."""
+_SIZES: Final = {True: (60, 120, 180), False: (180,)}
+"""Of breaths in letters as spoken (about 14 a second), when somebody waits for the first and when nobody does."""
 
 
 def _words(text: str) -> frozenset[str]:
@@ -32,49 +31,61 @@ _MARK: Final = re.compile(r"[.,;:!?…—]")
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
-    """A part of a phrase: as it was written, and as it is spoken. ``last`` is the phrase's last one."""
+class Word:
+    """A word as it is spoken, and where what begins with it begins in the written text."""
 
-    text: str
-    spoken: str
-    last: bool
-
-
-@dataclass(frozen=True, slots=True)
-class _Word:
     spoken: str
     start: int
-    """Where the piece that begins with it begins in the written text."""
     inside: bool
     """Whether it belongs to what was written as one with the word before."""
 
+    @property
+    def pauses(self) -> bool:
+        """Whether a speaker pauses after it."""
+        return self.spoken.endswith(_CLAUSE_ENDS)
 
-def pieces(text: str, parts: list[Part], *, hurried: bool) -> Iterator[Piece]:
-    """Cut ``text`` whose spoken form is ``parts``; joined, the texts of the pieces are ``text``."""
+
+@dataclass(frozen=True, slots=True)
+class Breath:
+    """A part of a phrase: its words, and where it ends in the written text. ``last`` is the phrase's last one."""
+
+    words: tuple[Word, ...]
+    end: int
+    last: bool
+
+    @property
+    def spoken(self) -> str:
+        """Its words in one line."""
+        return " ".join(word.spoken for word in self.words)
+
+
+def breaths(text: str, parts: list[Part], *, hurried: bool) -> Iterator[Breath]:
+    """Cut ``text`` whose spoken form is ``parts``; a text without words has none, and the first begins at 0."""
     words = _words_of(parts)
+    if words:
+        words[0] = Word(words[0].spoken, 0, words[0].inside)
     sizes, number, first = _SIZES[hurried], 0, 0
     while first < len(words):
         after = _cut(words, first, sizes[min(number, len(sizes) - 1)])
-        start = 0 if first == 0 else words[first].start
         end = len(text) if after == len(words) else words[after].start
-        yield Piece(text[start:end], " ".join(word.spoken for word in words[first:after]), after == len(words))
+        yield Breath(tuple(words[first:after]), end, after == len(words))
         number, first = number + 1, after
 
 
-def _words_of(parts: list[Part]) -> list[_Word]:
-    words: list[_Word] = []
+def _words_of(parts: list[Part]) -> list[Word]:
+    words: list[Word] = []
     for part in parts:
         for number, spoken in enumerate(part.spoken.split()):
             if words and not any(character.isalpha() for character in spoken):
                 last = words[-1]
-                words[-1] = _Word(last.spoken + spoken, last.start, last.inside)
+                words[-1] = Word(last.spoken + spoken, last.start, last.inside)
             elif any(character.isalpha() for character in spoken):
-                words.append(_Word(spoken, part.start if number == 0 else part.end, number > 0))
+                words.append(Word(spoken, part.start if number == 0 else part.end, number > 0))
     return words
 
 
-def _cut(words: list[_Word], first: int, size: int) -> int:
-    """Where the piece that begins with ``first`` ends, at best: the number of the word after it."""
+def _cut(words: list[Word], first: int, size: int) -> int:
+    """Where the breath that begins with ``first`` ends, at best: the number of the word after it."""
     length, best, rank = 0, first + 1, -1
     whole = sum(len(word.spoken) + 1 for word in words[first:])
     if whole <= size * 1.3:
@@ -88,17 +99,17 @@ def _cut(words: list[_Word], first: int, size: int) -> int:
             worth = min(worth, 0)
         if worth >= rank:
             best, rank = place + 1, worth
-        if length > size * 2:
+        if length > size * 1.4:
             break
     return best
 
 
-def _worth(words: list[_Word], place: int) -> int:
+def _worth(words: list[Word], place: int) -> int:
     """How good a place to breathe it is after a word: 2 a mark, 1 before a small word, 0 between words, -1 within."""
     word, following = words[place], words[place + 1]
     if following.inside:
         return -1
-    if word.spoken.endswith(_CLAUSE_ENDS):
+    if word.pauses:
         return 2
     small = _MARK.sub("", word.spoken).lower() in _SMALL
     return 1 if following.spoken.lower() in _SMALL and not small else 0

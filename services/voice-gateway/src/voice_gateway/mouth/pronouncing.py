@@ -33,19 +33,24 @@ _OPEN_VERBS: Final = _words("the a an this that these those my your his her its 
 _MARK_SOUNDS: Final = {"…": "…", "—": "—"}
 
 
-def sounds_of(spoken: str, lexicon: Lexicon) -> str:
-    """The sounds of ``spoken``, words and marks; digits and other signs must have been written out before."""
-    tokens = [match[0] for match in _TOKEN.finditer(spoken)]
-    said: list[str] = []
-    for place, written in enumerate(tokens):
+def sounds_of(spoken: str, lexicon: Lexicon) -> list[tuple[int, str]]:
+    """Where each word of ``spoken`` begins, and its sounds with the marks behind it.
+
+    Digits and other signs must have been written out before; a word that has no sounds is left out.
+    """
+    matches = list(_TOKEN.finditer(spoken))
+    tokens = [match[0] for match in matches]
+    said: list[tuple[int, str]] = []
+    for place, match in enumerate(matches):
+        written = match[0]
         if written[0] in _MARKS:
             if said:
-                said[-1] += _MARK_SOUNDS.get(written[0], written[0])
+                said[-1] = (said[-1][0], said[-1][1] + _MARK_SOUNDS.get(written[0], written[0]))
             continue
         sounds = _word(tokens, place, lexicon)
         if sounds:
-            said.append(sounds)
-    return " ".join(said)
+            said.append((match.start(), sounds))
+    return said
 
 
 def _word(tokens: list[str], place: int, lexicon: Lexicon) -> str:

@@ -1,0 +1,77 @@
+"""How far the next stretch of speech goes: soon heard at first, then as far as it can be made while the rest plays.
+
+A stretch must be made before those before it have been played. So the first is short, but long enough for the second
+to be made meanwhile; every next one is as long as the time that is left allows. On a machine that cannot keep up a wait
+is heard, and then best where a speaker pauses: stretches end at marks there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from voice_gateway.mouth.kokoro import BESIDE, FRAME, RATE
+from voice_gateway.mouth.scoring import End
+
+FRAME_S: Final = FRAME / RATE
+_USUAL: Final = 0.5
+"""Seconds of work for a second of sound, until it has been measured."""
+_NEWEST: Final = 0.4
+"""How much the newest measurement counts."""
+_KEEPS_UP: Final = 0.85
+"""From here on, with what is sounded beside a stretch, the work takes longer than the sound."""
+_FIRST: Final = (20, 40)
+"""Frames of the first stretch, at least and at most, as far as words allow."""
+_LONGEST: Final = 120
+_SECOND: Final = 24
+"""Frames that are to be made while the first stretch plays."""
+_LATE: Final = (16, 60)
+"""Frames within which a stretch ends at a pause, where it cannot be in time anyway."""
+_REST: Final = 12
+"""Frames that are no stretch of their own at a breath's end."""
+_SAFE: Final = 0.8
+"""Of the time that is left, what is counted on."""
+
+
+class Stride:
+    """Chooses the ends of stretches, by how long sound took to make so far."""
+
+    def __init__(self) -> None:
+        self._rate = _USUAL
+
+    def learn(self, frames: int, took_s: float) -> None:
+        """So many frames, with those beside them, took so long."""
+        rate = min(max(took_s / (frames * FRAME_S), 0.05), 3.0)
+        self._rate += _NEWEST * (rate - self._rate)
+
+    def next(self, ends: Sequence[End], first: int, ahead_s: float | None) -> int:
+        """Which of ``ends`` closes the stretch that begins with the frame ``first``.
+
+        ``ahead_s`` are the seconds of sound that nobody has heard yet; None before the first, with somebody waiting.
+        """
+        if ahead_s is None:
+            wanted = round(self._rate * (_SECOND + 2 * BESIDE) / _SAFE)
+            soon = first + min(max(_FIRST[0], wanted), _FIRST[1])
+            late = self._rate > _KEEPS_UP
+            return self._whole(ends, first, self._pause(ends, soon, first + _LATE[1]) if late else self._at(ends, soon))
+        affordable = min(_LONGEST, int(_SAFE * ahead_s / (self._rate * FRAME_S)) - 2 * BESIDE)
+        within = [place for place, end in enumerate(ends) if _LATE[0] <= end.frame - first <= affordable]
+        if not within:
+            return self._whole(ends, first, self._pause(ends, first + _LATE[0], first + _LATE[1]))
+        pauses = [place for place in within if ends[place].pauses and ends[place].frame > first + affordable // 2]
+        return self._whole(ends, first, (pauses or within)[-1])
+
+    @staticmethod
+    def _at(ends: Sequence[End], frame: int) -> int:
+        return next((place for place, end in enumerate(ends) if end.frame >= frame), len(ends) - 1)
+
+    def _pause(self, ends: Sequence[End], least: int, most: int) -> int:
+        """The first pause from ``least`` to ``most``, or where there is none the first end from ``least`` on."""
+        found = (place for place, end in enumerate(ends) if least <= end.frame <= most and end.pauses)
+        return next(found, self._at(ends, least))
+
+    @staticmethod
+    def _whole(ends: Sequence[End], first: int, chosen: int) -> int:
+        """``chosen``, or the breath's end where too little would be left for a stretch of its own."""
+        short = ends[-1].frame - max(ends[chosen].frame, first) < _REST
+        return len(ends) - 1 if short else chosen
