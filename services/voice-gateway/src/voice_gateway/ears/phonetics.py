@@ -13,6 +13,8 @@ _VOWELS: Final = frozenset("aeiou@")
 _CLASSES: Final = ("pb", "td", "kg", "fv", "szSZ", "CJSZ", "TDfv", "TDtd", "mnN", "lr", "wv", "yJ")
 _LIGHT: Final = frozenset("hwy")
 _DIGIT_COST: Final = 3.0
+_DARK: Final = frozenset((("l", "u"), ("u", "l"), ("l", "o"), ("o", "l")))
+"""An l behind a vowel is heard as one: "valve" as "vow of"."""
 
 _ALIKE: Final = {"p": "pb", "t": "tdTD", "k": "kg", "f": "fv", "s": "szSZCJ", "m": "mnN", "l": "l", "r": "r"}
 CONSONANTS: Final = "".join(_ALIKE)
@@ -104,6 +106,8 @@ def _instead(one: str, other: str) -> float:
         return 0.0
     if one.isdigit() or other.isdigit():
         return _DIGIT_COST
+    if (one, other) in _DARK:
+        return 0.4
     if one in _VOWELS and other in _VOWELS:
         return 0.2 if "@" in (one, other) else 0.35
     return 0.4 if any(one in group and other in group for group in _CLASSES) else 1.0

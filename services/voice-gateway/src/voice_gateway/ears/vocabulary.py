@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, cast
 
+from voice_gateway.ears.neighbours import Neighbours
 from voice_gateway.ears.phonetics import CONSONANTS, likeness, skeleton, sounds_of_ipa, sounds_of_spelling
 from voice_gateway.ears.sentences import may_stand_at_an_edge
 from voice_gateway.ears.spoken_numbers import digits_of, together
@@ -105,6 +106,7 @@ class Correction:
         self._spelt: dict[str, _Entry] = {}
         self._by_beginning: dict[tuple[str, int], list[_Entry]] = defaultdict(list)
         self._by_skeleton: dict[str, list[_Entry]] = defaultdict(list)
+        self._neighbours = Neighbours(words[:MOST_ENTRIES], lexicon)
         for rank, written in enumerate(words[:MOST_ENTRIES]):
             self._learn(" ".join(written.split()), rank)
 
@@ -120,7 +122,7 @@ class Correction:
             owned = _OWNED.search(last.text)
             made += (text[copied : tokens[place].start], entry.written, owned[0] if owned else "")
             copied = last.end
-        return "".join((*made, text[copied:]))
+        return self._neighbours("".join((*made, text[copied:])))
 
     def _found(self, tokens: list[_Token]) -> list[tuple[int, int, _Entry]]:
         """Place, number of words and entry of every correction, in order; the most alike first choose their place."""
