@@ -181,6 +181,11 @@ def test_spans_that_are_each_others_parents_are_all_shown_once() -> None:
     assert sorted(row.name for row, _ in trace.rows()) == ["s1", "s2", "s3"]
 
 
+def test_the_id_in_a_path_does_not_hide_what_was_asked() -> None:
+    asked = {"http.request.method": "GET", "url.path": "/turns/9ce7a50a-89f6-4d35-848d-095012b79e6a/frames"}
+    assert replace(span(1, 1), kind="server", attributes=asked).title == "GET /turns/…/frames"
+
+
 async def test_answers_and_saves_come_first_and_requests_are_named_as_they_were_asked(
     client: httpx2.AsyncClient,
 ) -> None:

@@ -46,6 +46,7 @@ async def test_a_retrieval_links_to_the_trace_that_ingested_its_passages(
     assert [f"{link.context.trace_id:032x}" for link in retrieval.links] == ["a" * 32]
     attributes = dict(retrieval.attributes or {})
     assert attributes["gen_ai.operation.name"] == "retrieval"
+    assert {f"talkdown.search.{part}_ms" for part in ("embed", "lexical", "vector", "total")} <= set(attributes)
     assert "plum" not in json.dumps(attributes)
     assert "password" not in json.dumps(attributes), "content stays out of spans unless it is asked for"
     traces = [f"{span.context.trace_id:032x}" for span in named(spans, "embeddings") if span.context]

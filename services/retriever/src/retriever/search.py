@@ -122,6 +122,7 @@ class Search:
                 current.add_link(link.context)
             current.set_attribute("talkdown.corpus.version", result.corpus_version)
             current.set_attribute("talkdown.passages", len(result.passages))
+            current.set_attributes({f"talkdown.search.{part}_ms": ms for part, ms in result.timings_ms.items()})
             if content_allowed():
                 current.set_attribute(conventions.GEN_AI_INPUT_MESSAGES, clean(request.query))
             log.info("search", extra=_logged(request, result))

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from html import escape
 
 from embedded.traces.cause import Cause, cause_of
-from embedded.traces.store import Span, Trace
+from embedded.traces.store import ANSWER, Span, Trace
 from embedded.traces.summary import sentence, summary, time_of
 
 WIDTH = 1000
@@ -52,7 +52,7 @@ def trace_page(trace: Trace, known: Known = lambda _: None) -> str:
     )
     return _page(
         f"{trace.name} · {time_of(trace.milliseconds)}",
-        f'<h1>{escape(trace.name)} <span class="took">{time_of(trace.milliseconds)}</span></h1>'
+        f'<h1>{escape(_heading(trace))} <span class="took">{time_of(trace.milliseconds)}</span></h1>'
         f"{summary(trace, cause, colours)}"
         f'<h2>Every step</h2><p class="note">A bar is how long a step lasted, its dark part how long everything else'
         f" waited for the step itself. Each opens.</p>"
@@ -154,6 +154,10 @@ def _details(span: Span, trace: Trace, cause: Cause, known: Known) -> str:
 
 def _list(title: str, items: str) -> str:
     return f"<h3>{title}</h3><ul>{items}</ul>" if items else ""
+
+
+def _heading(trace: Trace) -> str:
+    return f"A question: {trace.name}" if trace.name == ANSWER else trace.name
 
 
 def _axis(milliseconds: float) -> str:

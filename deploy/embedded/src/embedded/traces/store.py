@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ MAX_SPANS_OF_A_TRACE = 4000
 """A refresh of a large folder has tens of thousands; nobody reads so many lines."""
 
 ANSWER = "POST /api/turns"
+IDS = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 REQUESTS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
 Attributes = dict[str, Any]
@@ -55,9 +57,9 @@ class Span:
 
     @property
     def title(self) -> str:
-        """Its name; of a request that was served, the method and the path as they were asked for."""
+        """Its name; of a request that was served, the method and the path as they were asked for, but for ids."""
         method, path = (self.attributes.get(name) for name in ("http.request.method", "url.path"))
-        return f"{method} {path}" if self.kind == "server" and method and path else self.name
+        return f"{method} {IDS.sub('…', path)}" if self.kind == "server" and method and path else self.name
 
 
 @dataclass
