@@ -14,8 +14,8 @@ function microphone() {
 }
 
 /** A call whose transports are opened by the test: each opening takes the next of `outcomes`. */
-function calling({ voice = "local", outcomes = [], microphones = [microphone()] } = {}) {
-  const clock = new FakeClock();
+function calling({ voice = "local", outcomes = [], microphones = [microphone()], around = null } = {}) {
+  const clock = around?.clock ?? new FakeClock();
   const seen = { shown: [], credentials: 0, openings: [], timeline: [], sdp: [], asked: [], microphones };
   const open = (kind) => async (opening) => {
     seen.openings.push(kind);
@@ -47,14 +47,14 @@ function calling({ voice = "local", outcomes = [], microphones = [microphone()] 
       ask: (question) => seen.asked.push(question),
       timeline: (callId, moments) => seen.timeline.push([callId, moments]),
     },
-    {
+    Object.assign((around ??= {}), {
       webrtc: open("webrtc"),
       websocket: open("websocket"),
       answerTo: async (url, offer, credential) => `${url} ${offer} ${credential}`,
       clock,
-    },
+    }),
   );
-  return { call, clock, seen, shown: () => seen.shown.at(-1) };
+  return { call, around, clock, seen, shown: () => seen.shown.at(-1) };
 }
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
@@ -109,6 +109,20 @@ test("where UDP does not reach, the call falls back to the WebSocket with a cred
   assert.equal(seen.opening.credential, "ek_2");
   assert.equal(shown().transport, "websocket");
   assert.match(shown().note, /WebSocket/);
+});
+
+test("WebRTC that did not get through is not tried again at once by the next call, and after a while it is", async () => {
+  const { call, around, clock } = calling({ outcomes: [new NotReached("no")] });
+  await call.start();
+  const next = calling({ around });
+  await next.call.start();
+  assert.deepEqual(next.seen.openings, ["websocket"]);
+  assert.match(next.shown().note, /WebSocket/);
+  clock.pass(600_000);
+  const later = calling({ around });
+  await later.call.start();
+  assert.deepEqual(later.seen.openings, ["webrtc"]);
+  assert.equal(later.shown().note, null);
 });
 
 test("a session that is refused is no reason to try another transport", async () => {

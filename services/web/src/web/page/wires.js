@@ -8,13 +8,17 @@ import { OverWebSocket } from "./websocket.js";
 /** @import { ClientSecret } from "./wire" */
 /** @import { Clock, Transport, TransportListener } from "./voice" */
 
+/** For so long after the sound of WebRTC did not get through it is not tried again: the network is the same. */
+const REMEMBERED_MS = 600_000;
+
 /**
- * How transports are opened, and what time it is.
+ * How transports are opened, what time it is, and when the sound of WebRTC was last found not to get through.
  * @typedef {object} Around
  * @property {(opening: import("./webrtc.js").Opening) => Promise<Transport>} webrtc
  * @property {(opening: import("./websocket.js").Opening) => Promise<Transport>} websocket
  * @property {typeof answerTo} answerTo
  * @property {Clock} clock
+ * @property {number} [notReachedAt]
  */
 
 /** @type {Around} */
@@ -28,7 +32,7 @@ export const BROWSER = { webrtc: WebRtc.open, websocket: OverWebSocket.open, ans
  */
 
 export class Wires {
-  /** Whether the sound of WebRTC was found not to get through; it is not tried again in this call. */
+  /** Whether the sound of WebRTC was found not to get through, a while ago at most; then it is not tried in this call. */
   fellBack = false;
 
   /**
@@ -38,6 +42,7 @@ export class Wires {
   constructor(needs, around) {
     this.needs = needs;
     this.around = around;
+    this.fellBack = around.clock.now() - (around.notReachedAt ?? -Infinity) < REMEMBERED_MS;
   }
 
   /**
@@ -55,6 +60,7 @@ export class Wires {
         signal.throwIfAborted();
         if (!(error instanceof NotReached)) throw error;
         this.fellBack = true;
+        this.around.notReachedAt = this.around.clock.now();
         return this.open(microphone, signal);
       }
     }
