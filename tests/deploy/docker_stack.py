@@ -16,6 +16,7 @@ from typing import Any
 
 from docker_engine import Engine
 
+from contracts.refreshes import RefreshReport
 from embedded.instances import Instance
 from embedded.reached import Reached
 
@@ -105,6 +106,11 @@ class Stack(Reached):
     def token(self) -> str:
         """The credential of the command line."""
         return self.settings["TALKDOWN_CLI_TOKEN"]
+
+    def compared(self) -> RefreshReport | None:
+        """The latest comparison of folder and index that found both there."""
+        report = self.corpus().last_refresh
+        return report if report is not None and report.status == "finished" else None
 
     def trace(self, trace_id: str) -> dict[str, Any] | None:
         """A trace as Jaeger's query API has it so far; nothing while it has none."""

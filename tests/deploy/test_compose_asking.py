@@ -7,8 +7,6 @@ from collections.abc import Callable
 import pytest
 from docker_stack import Stack, seconds_to_health
 
-from contracts.refreshes import RefreshReport
-
 AMBER = "What is the amber valve recovery code?"
 WIFI = "What is the guest wifi password?"
 
@@ -67,15 +65,9 @@ def test_a_warm_start_keeps_what_was_said_and_embeds_nothing_again(stack: Stack,
     stack.up()
     after = stack.corpus()
     assert (after.documents, after.chunks) == (before.documents, before.chunks)
-    compared = stack.until(lambda: finished(stack))
+    compared = stack.until(stack.compared)
     assert (compared.unchanged, compared.added, compared.embedded) == (before.documents, 0, 0)
     frames = list(stack.resume(answer.turn_id))
     assert frames[-1].type == "done"
     took = seconds_to_health(stack.containers())
     tell(f"all healthy {max(took.values()):.0f} s after the first container of a warm start began")
-
-
-def finished(stack: Stack) -> RefreshReport | None:
-    """The first comparison of folder and index since the start that found the index there."""
-    report = stack.corpus().last_refresh
-    return report if report is not None and report.status == "finished" else None

@@ -12,7 +12,6 @@ from docker_engine import Engine
 from docker_images import builds_with_the_machines_network
 from docker_stack import DEPLOY, Stack, settings_for
 
-from contracts.refreshes import RefreshReport
 from embedded.product import copy_of
 
 ROOT = DEPLOY.parent
@@ -72,15 +71,9 @@ def test_an_upgrade_keeps_chats_and_index_and_embeds_nothing_again(before: Stack
     before.up(TALKDOWN_VERSION="0.1.0")
     assert not old.keys() & {container["Id"] for container in before.containers("agent")}, "nothing was replaced"
 
-    compared = before.until(lambda: finished(before))
+    compared = before.until(before.compared)
     assert (compared.unchanged, compared.embedded) == (documents, 0)
     turns = before.instance.ask_json("GET", f"/api/chats/{chat}")["turns"]
     assert [(turn["turn_id"], turn["status"]) for turn in turns] == [(said.turn_id, "completed")]
     assert "ORCHID-47" in before.ask(AMBER, chat).text
     assert "indigo" in before.ask("What colour was the orangery painted?").text
-
-
-def finished(stack: Stack) -> RefreshReport | None:
-    """The first comparison of folder and index since the start that found the index there."""
-    report = stack.corpus().last_refresh
-    return report if report is not None and report.status == "finished" else None

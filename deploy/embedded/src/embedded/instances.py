@@ -39,6 +39,7 @@ class Instance:
             connection.request(method, path, None if body is None else json.dumps(body), headers)
             return connection.getresponse()
         except (OSError, http.client.HTTPException) as error:
+            connection.close()
             raise NoInstance(f"Talkdown does not answer at {self.url} ({error}). Look at: talkdown doctor") from None
 
     def ask_json(self, method: str, path: str, body: object = None, timeout_s: float | None = TIMEOUT_S) -> Any:
