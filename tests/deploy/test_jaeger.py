@@ -76,7 +76,7 @@ def is_one_question(product: Reached, jaeger: Jaeger, trace_id: str) -> None:
     """The trace of a question is connected, and says what was asked of whom."""
     trace = whole(product, jaeger, trace_id, {"web", "agent", "retriever"})
     operations = {span.attributes["gen_ai.operation.name"] for span in trace.with_attribute("gen_ai.operation.name")}
-    assert {"invoke_agent", "retrieval", "embeddings"} <= operations
+    assert {"invoke_agent", "retrieval"} <= operations
     (run,) = [span for span in trace.spans if span.name == "invoke_agent talkdown"]
     assert {"passages found", "first delta"} <= set(run.events)
     (asked,) = [span for span in trace.spans if span.name == "POST /api/turns"]

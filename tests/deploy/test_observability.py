@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +29,10 @@ from test_jaeger import AMBER, is_one_question, is_one_save
 from embedded.product import Product, copy_of, environment_in, running
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
+CURL = """curl() { python3 -c 'import sys, urllib.request
+sys.stdout.write(urllib.request.urlopen(sys.argv[2]).read().decode())' "$@"; }
+"""
+"""Enough of it for ``curl -s URL``, on machines that have none."""
 DRIVEN = frozenset(
     {
         "gen_ai_client_operation_duration_seconds",
@@ -94,6 +99,23 @@ def test_a_question_goes_through_the_collector_to_jaeger_as_one_trace(watched: W
 @pytest.mark.behaviour("E2")
 def test_a_save_goes_through_the_collector_to_jaeger_as_one_trace(watched: Watched) -> None:
     is_one_save(watched.product, watched.jaeger)
+
+
+@pytest.mark.behaviour("E2")
+def test_the_commands_of_the_page_on_tracing_find_a_question_and_its_steps(watched: Watched) -> None:
+    """The commands as they are written, in a shell; a question need not be slow to be found here."""
+    answer = watched.product.ask(AMBER)
+    is_one_question(watched.product, watched.jaeger, answer.trace_id)
+    (written,) = re.findall(r"```sh\nJ=\S+\n(.*?)```", (DEPLOY.parent / "docs/tracing.md").read_text(), re.DOTALL)
+    script = (
+        f"{CURL}J={watched.jaeger.url} ID={answer.trace_id}\n{written.replace('minDuration=2s', 'minDuration=1ms')}"
+    )
+    done = subprocess.run(["bash", "-euc", script], capture_output=True, text=True, timeout=60, check=True)
+    lines = done.stdout.splitlines()
+    assert answer.trace_id in {line.split()[0] for line in lines}
+    longest = next(line for line in lines if "\t" in line)
+    assert longest.split("\t")[2:] in (["web", "POST /api/turns"], ["agent", "invoke_agent talkdown"])
+    assert any(line.endswith("retriever\tretrieval") for line in lines)
 
 
 def test_the_dashboard_asks_for_what_the_collector_offers_prometheus(watched: Watched) -> None:

@@ -54,7 +54,7 @@ def trace_page(trace: Trace, known: Known = lambda _: None) -> str:
         f"{trace.name} · {time_of(trace.milliseconds)}",
         f'<h1>{escape(_heading(trace))} <span class="took">{time_of(trace.milliseconds)}</span></h1>'
         f"{summary(trace, cause, colours)}"
-        f'<h2>Every step</h2><p class="note">A bar is how long a step lasted, its dark part how long everything else'
+        f'<h2>Every step</h2><p class="note">A bar is how long a step lasted, its solid part how long everything else'
         f" waited for the step itself. Each opens.</p>"
         f'<ul class="legend" aria-label="Services">{legend}</ul>{left_out}'
         f'<div class="waterfall">{_axis(trace.milliseconds)}{rows}</div>{links}'

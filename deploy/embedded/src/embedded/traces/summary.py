@@ -52,7 +52,7 @@ def summary(trace: Trace, cause: Cause, colours: dict[str, int]) -> str:
     rest = cause.steps[MOST_STEPS:]
     if rest:
         took, share = sum(step.milliseconds for step in rest), sum(step.share for step in rest)
-        rows += f'<tr><td>{len(rest)} more steps</td><td></td><td class="number">{time_of(took)}</td>'
+        rows += f'<tr><td>{len(rest)} more steps</td><td class="share"></td><td class="number">{time_of(took)}</td>'
         rows += f'<td class="number">{share:.0%}</td></tr>'
     return (
         f'{lines}<table class="steps"><caption>Where the time went</caption><thead><tr><th scope="col">Step</th>'
