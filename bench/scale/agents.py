@@ -14,7 +14,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from asking import Circle
+from asking import Circle, accepted, arriving
 from house import House, Running, helper, shares, watching
 
 STUB = Path(__file__).with_name("stub.py")
@@ -56,6 +56,47 @@ def units(house: House, found: Path, question: str, seconds: float) -> dict[str,
                 told[answers] = asked(house, agents, stub, question, 24, seconds)
                 told[answers]["memory_mb"] = agents[0].memory_mb
     return told
+
+
+def at_random(house: House, found: Path, question: str, part: float, seconds: float) -> dict[str, float]:
+    """One agent to which people come at random, so often that its core is busy for that part: the simulation's test."""
+    used: dict[str, float] = {}
+    with (
+        helper(STUB, found, 0) as stub,
+        house.start("agent", mode="local", answers="extractive", retriever_url=stub.url, **ROOM) as agents,
+    ):
+        full = asked(house, agents, stub, question, 24, 2.0)
+        rate = part * 1000 / full["agent_ms"]
+        with watching(used, agent=agents):
+            took = sorted(asyncio.run(arriving(agents[0].url, house.redis_url, question, rate, seconds)))
+        alone = asked(house, agents, stub, question, 1, 2.0)
+    return {
+        "rate": rate,
+        "turns": len(took),
+        "agent_ms": used["agent"] / len(took) * 1000,
+        "agent_cores": used["agent"] / used["seconds"],
+        "alone_ms": alone["p50_ms"],
+        "mean_ms": sum(took) / len(took) * 1000,
+        "p50_ms": took[len(took) // 2] * 1000,
+        "p95_ms": took[int(len(took) * 0.95)] * 1000,
+    }
+
+
+def taken_in(house: House, found: Path, question: str, seconds: float) -> dict[str, float]:
+    """Questions a second that two agents take in, each under the one lock that holds the limits; few are answered."""
+    used: dict[str, float] = {}
+    room = {**ROOM, "turns_at_once": 1}
+    with (
+        helper(STUB, found, 5000) as stub,
+        house.start("agent", 2, mode="local", answers="extractive", retriever_url=stub.url, **room) as agents,
+        watching(used, agent=agents, postgres=[house.postgres]),
+    ):
+        taken = asyncio.run(accepted([one.url for one in agents], question, 16, seconds))
+    return {
+        "accepted_per_s": taken / seconds,
+        "agent_ms": used["agent"] / taken * 1000,
+        "postgres_ms": used["postgres"] / taken * 1000,
+    }
 
 
 def replicas(

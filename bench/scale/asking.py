@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
 import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -12,6 +13,9 @@ from uuid import uuid4
 
 from chassis.frames import FrameHub, is_last
 from chassis.redis import connect
+
+ENOUGH = 20
+PATIENCE_S = 90.0
 
 
 class Line:
@@ -40,6 +44,58 @@ class Line:
             self._streams[1].close()
 
 
+async def answered(line: Line, hub: FrameHub, question: str) -> bool:
+    """Ask in a chat of its own and wait for the end of the answer; false when the question was refused."""
+    status, body = await line.post("/turns", {"chat_id": str(uuid4()), "question": question})
+    if status != 202:
+        return False
+    async with hub.read(json.loads(body)["turn_id"]) as batches:
+        async for batch in batches:
+            if any(is_last(frame) for _, frame in batch):
+                break
+    return True
+
+
+async def arriving(url: str, redis_url: str, question: str, rate: float, seconds: float) -> list[float]:
+    """People who come at random, ``rate`` a second, ask once and leave; how long each waited, in seconds."""
+    draw, took, free = random.Random(7), list[float](), list[Line]()
+    redis = connect(redis_url)
+
+    async def person(hub: FrameHub) -> None:
+        began, line = time.monotonic(), free.pop() if free else Line(url)
+        if await answered(line, hub, question):
+            took.append(time.monotonic() - began)
+        free.append(line)
+
+    async with FrameHub(redis) as hub:
+        people, until = set[asyncio.Task[None]](), time.monotonic() + seconds
+        next_at = time.monotonic()
+        while (next_at := next_at + draw.expovariate(rate)) < until:
+            await asyncio.sleep(next_at - time.monotonic())
+            people.add(asyncio.create_task(person(hub)))
+        await asyncio.wait(people, timeout=60)
+    for line in free:
+        line.close()
+    await redis.aclose()
+    return took
+
+
+async def accepted(urls: Sequence[str], question: str, people: int, seconds: float) -> int:
+    """How many questions were taken in a while, their answers not waited for."""
+    taken, until = 0, time.monotonic() + seconds
+
+    async def person(number: int) -> None:
+        nonlocal taken
+        line = Line(urls[number % len(urls)])
+        while time.monotonic() < until:
+            status, _ = await line.post("/turns", {"chat_id": str(uuid4()), "question": question})
+            taken += status == 202
+        line.close()
+
+    await asyncio.gather(*(person(number) for number in range(people)))
+    return taken
+
+
 class Circle:
     """``people`` that ask the agents at ``urls``; only what ends in the measured while is counted."""
 
@@ -54,12 +110,12 @@ class Circle:
         async with FrameHub(redis) as hub:
             people = [asyncio.create_task(self._person(hub, number)) for number in range(self._people)]
             try:
-                await asyncio.sleep(warm_s)
+                await self._until(warm_s, self._people // 2)
                 self.took.clear()
                 self.failed = 0
                 began = time.monotonic()
                 with begin or nullcontext():
-                    await asyncio.sleep(seconds)
+                    await self._until(seconds, ENOUGH)
                 measured, took = time.monotonic() - began, list(self.took)
             finally:
                 for person in people:
@@ -69,20 +125,21 @@ class Circle:
         self.took = took
         return measured
 
+    async def _until(self, seconds: float, enough: int) -> None:
+        """Wait for so long, and on a machine that has much else to do until enough answers have come."""
+        began = time.monotonic()
+        while (gone := time.monotonic() - began) < seconds or (len(self.took) < enough and gone < PATIENCE_S):  # noqa: ASYNC110 - people set no event
+            await asyncio.sleep(0.05)
+
     async def _person(self, hub: FrameHub, number: int) -> None:
         line = Line(self._urls[number % len(self._urls)])
         try:
             while True:
                 began = time.monotonic()
-                status, body = await line.post("/turns", {"chat_id": str(uuid4()), "question": self._question})
-                if status != 202:
+                if await answered(line, hub, self._question):
+                    self.took.append(time.monotonic() - began)
+                else:
                     self.failed += 1
                     await asyncio.sleep(0.1)
-                    continue
-                async with hub.read(json.loads(body)["turn_id"]) as batches:
-                    async for batch in batches:
-                        if any(is_last(frame) for _, frame in batch):
-                            break
-                self.took.append(time.monotonic() - began)
         finally:
             line.close()

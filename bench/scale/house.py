@@ -157,18 +157,19 @@ class House:
 def ready(one: Running) -> None:
     """Wait until a service answers questions; a retriever without documents does when its words are there."""
     until = time.monotonic() + READY_WITHIN_S
-    while time.monotonic() < until:
-        if one.process.poll() is not None:
-            raise RuntimeError(f"a service ended with {one.process.returncode} instead of being ready")
-        try:
-            answer = httpx2.get(f"{one.url}/health/ready", trust_env=False, timeout=5)
-        except httpx2.HTTPError:
+    with httpx2.Client(base_url=one.url, trust_env=False, timeout=5, verify=False) as client:
+        while time.monotonic() < until:
+            if one.process.poll() is not None:
+                raise RuntimeError(f"a service ended with {one.process.returncode} instead of being ready")
+            try:
+                answer = client.get("/health/ready")
+            except httpx2.HTTPError:
+                time.sleep(0.05)
+                continue
+            waits = {waiting["on"] for waiting in answer.json().get("waits_for", ())}
+            if answer.status_code == 200 or waits <= {"corpus", "agent", "retriever"}:
+                return
             time.sleep(0.05)
-            continue
-        waits = {waiting["on"] for waiting in answer.json().get("waits_for", ())}
-        if answer.status_code == 200 or waits <= {"corpus", "agent", "retriever"}:
-            return
-        time.sleep(0.05)
     raise TimeoutError("a service was not ready in time")
 
 

@@ -74,6 +74,8 @@ def measure(quick: bool) -> dict[str, Any]:
         note("agent", agents.units(house, found, question, seconds))
         note("agents_by_cpu", agents.replicas(house, found, question, COUNTS, seconds, waits=False))
         note("agents_by_waiting", agents.replicas(house, found, question, COUNTS, seconds, waits=True))
+        note("agent_at_random", agents.at_random(house, found, question, 0.6, 2 * seconds))
+        note("admission", agents.taken_in(house, found, question, seconds))
         note("web", webs.units(house, (100, 200) if quick else (100, 200, 400, 600, 800, 1000)))
         note("webs_by_cpu", webs.replicas(house, COUNTS, (20, 40) if quick else (20, 30, 40, 50, 60, 80, 100)))
         note("partition", partitions.units(house.redis_url))

@@ -14,7 +14,7 @@ from typing import Any
 
 import uvloop
 
-DIMENSIONS = 1536
+DIMENSIONS = int(sys.argv[3]) if len(sys.argv) > 3 else 1536
 
 
 def embeddings(body: bytes) -> bytes:
