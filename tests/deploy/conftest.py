@@ -21,9 +21,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from docker_engine import Engine
+from docker_engine import GROUND, Engine
 from docker_engine import engine as opened_engine
-from docker_images import GROUND, builds_with_the_machines_network, provide
+from docker_images import builds_with_the_machines_network, provide
 from docker_stack import SERVICES, Stack, settings_for
 
 from embedded.product import copy_of

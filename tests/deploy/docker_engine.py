@@ -1,8 +1,8 @@
-"""A Docker engine with Compose: the one that runs here, else one of the tests' own.
+"""A Docker engine with Compose: the one that runs here where it can pull images, else one of the tests' own.
 
 ::
 
-    docker info answers     ─> that engine; its images are pulled, and nothing else on it is touched
+    an engine that pulls    ─> that one; nothing on it is touched but what the tests brought
     dockerd is installed    ─> an engine of our own in ~/.cache/talkdown/docker; it is stopped, what it built is kept
     neither                 ─> the tests are skipped, and with CI=true they fail
 
@@ -33,7 +33,9 @@ OURS = "talkdown.tests"
 ENOUGH_COMPOSE = (2, 20)
 NEWER_DEBIAN = "trixie"
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
-BOUND_S = 120.0
+GROUND = "python:3.13-slim-trixie"
+"""The image that those of the services stand on; whoever can pull it can pull the others."""
+PULL_S, BOUND_S = 300.0, 120.0
 ENGINE_S = 60.0
 
 
@@ -66,6 +68,10 @@ class Engine:
         )
         return done
 
+    def pulls(self, image: str) -> bool:
+        """Whether an official image can be had."""
+        return self.run("pull", "--quiet", image, bound_s=PULL_S, check=False).returncode == 0
+
     def inspect(self, *names: str) -> list[dict[str, Any]]:
         """What the engine knows of containers, networks or images; the value is the engine's own JSON."""
         return json.loads(self.run("inspect", *names).stdout) if names else []
@@ -90,11 +96,15 @@ def engine() -> Generator[Engine]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("TALKDOWN_", "COMPOSE_"))}
     running = _info(environment)
     if running is not None:
-        yield Engine(_with_compose(environment), ours=f"{OURS}=1" in (running.get("Labels") or []))
-        return
+        found = Engine(environment, ours=f"{OURS}=1" in (running.get("Labels") or []))
+        if found.ours or found.pulls(GROUND):
+            yield Engine(_with_compose(environment), found.ours)
+            return
     if not shutil.which("dockerd") or os.geteuid() != 0:
         missing(
-            "No Docker engine runs here, and none can be started: that takes root and dockerd (docker.io, iptables)."
+            "The Docker engine here cannot pull images, and one for stand-ins takes root and dockerd."
+            if running
+            else "No Docker engine runs here, and starting one takes root and dockerd (docker.io, iptables)."
         )
     with _started(environment) as started:
         yield Engine(_with_compose(started), ours=True)
