@@ -8,6 +8,7 @@ pgvector/pgvector:pg18           the PostgreSQL 18 and pgvector that the embedde
 redis:8-alpine                   Debian's Redis 8
 apache/kafka                     the same Kafka, its jars from Maven Central
 jaegertracing/jaeger             the same Jaeger, built from its module, without its page
+otel/opentelemetry-collector     the same program, which is a collector too
 ===============================  ============================================================================
 
 Stand-ins are given their official names, in an engine of the tests' own alone. What was made once is kept there.
@@ -26,6 +27,7 @@ import jaeger_program
 import kafka_broker
 from docker_engine import GROUND, Engine, debian_mirror, missing
 
+from embedded.errors import ServerUnavailable
 from embedded.launch import folder_of
 
 STANDINS = Path(__file__).parent / "standins"
@@ -44,7 +46,10 @@ def provide(engine: Engine) -> str:
         jaeger, kafka = side.submit(jaeger_program.program), side.submit(kafka_broker.jars)
         _debian(engine)
         place = Path(name)
-        _contexts(place, Path(jaeger.result()), Path(kafka.result()))
+        try:
+            _contexts(place, jaeger.result(), kafka.result())
+        except (ServerUnavailable, OSError, subprocess.SubprocessError) as error:
+            missing(f"A stand-in cannot be made here: {error}")
         engine.run(
             *("compose", "--file", str(STANDINS / "compose.yaml"), "--project-name", "talkdown-stand-ins"),
             "build",
