@@ -105,6 +105,11 @@ def test_a_collector_of_metrics_that_is_gone_is_told_once(
     ]
 
 
+def test_nothing_open_is_told_as_nothing(reader: InMemoryMetricReader) -> None:
+    (point,) = metrics.reading(reader)["talkdown.test.open"]
+    assert point.value == 0
+
+
 def test_a_name_is_given_once() -> None:
     with pytest.raises(ValueError, match=r"talkdown\.test\.samples already"):
         metrics.counter("talkdown.test.samples", "{sample}", "Of this test.")

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 from chromium import launched
-from docker_stack import Stack
+from docker_stack import SERVICES, Stack
 from jaeger import Jaeger, JaegerTrace
 from playwright.sync_api import expect
 from websockets.sync.client import connect
@@ -70,6 +70,24 @@ def test_the_answers_link_in_the_page_opens_its_trace(stack: Stack, jaeger: Jaeg
     assert address.startswith(f"{stack.jaeger_url}/trace/")
     assert shown == 200
     is_one_question(stack, jaeger, address.rsplit("/", 1)[1])
+
+
+def test_with_the_collector_between_traces_still_arrive_and_metrics_can_be_fetched(
+    stack: Stack, jaeger: Jaeger
+) -> None:
+    """What ``compose.observability.yaml`` lays over the stack, but for Prometheus and Grafana, which only look."""
+    stack.overlays = ("observability",)
+    stack.compose("up", "--detach", "--no-build", "--wait", *SERVICES, "jaeger", "collector", bound_s=300)
+    stack.until(stack.is_calm, bound_s=120)
+    is_one_question(stack, jaeger, stack.ask(AMBER).trace_id)
+    fetch = "import urllib.request as r; print(r.urlopen('http://collector:8889/metrics').read().decode())"
+
+    def fetched() -> str:
+        return stack.execute("web", "python3", "-c", fetch)
+
+    stack.until(lambda: "talkdown_turn_time_to_first_delta_seconds_bucket" in fetched(), bound_s=60)
+    told = {line.partition('job="talkdown/')[2].partition('"')[0] for line in fetched().splitlines()} - {""}
+    assert told == set(SERVICES)
 
 
 def is_one_question(product: Reached, jaeger: Jaeger, trace_id: str) -> None:

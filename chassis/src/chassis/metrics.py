@@ -91,8 +91,9 @@ class Level(Instrument):
     __slots__ = ()
 
     def bind(self, meter: Meter) -> None:
-        """Measure into a provider."""
+        """Measure into a provider; it is nothing from the start, and not unknown."""
         self.sink = meter.create_up_down_counter(self.name, self.unit, self.description).add
+        self.sink(0)
 
     def add(self, amount: int, attributes: Attributes | None = None) -> None:
         """So many more, or fewer."""
