@@ -48,6 +48,7 @@ from chassis import metrics, telemetry
 from chassis.settings import ServiceSettings
 from embedded.errors import EmbeddedError
 from embedded.launch import start_on_free_port, stop
+from embedded.ports import free_port
 from embedded.postgres import Postgres
 from embedded.valkey import Valkey
 
@@ -184,9 +185,14 @@ def valkey_url(valkey_server: ValkeyServer) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class KafkaServer:
-    """A running Kafka; ``url`` is that of a bus on it under its usual name."""
+    """A running Kafka; ``url`` is that of a bus on it under its usual name.
+
+    ``detour`` is a port of it, and the one by which it is reached there where a relay listens; none of a server of
+    yours.
+    """
 
     url: str
+    detour: tuple[int, int] | None = None
 
     def url_of(self, name: str) -> str:
         """The URL of a bus whose topics and groups begin with a name."""
@@ -200,13 +206,14 @@ def kafka_server(servers_folder: Path) -> Iterator[KafkaServer]:
     if named:
         yield KafkaServer(named)
         return
-    broker = Broker(servers_folder / "kafka")
+    detour = free_port(), free_port()
+    broker = Broker(servers_folder / "kafka", detour)
     try:
         process, port = start_on_free_port(broker.launch)
     except EmbeddedError as error:
         _missing("Kafka", error)
     try:
-        yield KafkaServer(broker.url(port))
+        yield KafkaServer(broker.url(port), detour)
     finally:
         stop(process, signal.SIGKILL)  # what it stores ends with it
 

@@ -37,7 +37,7 @@ SETTINGS: Mapping[str, object] = {
     "process.roles": "broker,controller",
     "node.id": 1,
     "controller.listener.names": "CONTROLLER",
-    "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+    "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,DETOUR:PLAINTEXT,CONTROLLER:PLAINTEXT",
     "inter.broker.listener.name": "PLAINTEXT",
     "offsets.topic.replication.factor": 1,
     "offsets.topic.num.partitions": 4,
@@ -74,9 +74,14 @@ def jars() -> Path:
 
 @dataclass(frozen=True)
 class Broker:
-    """A broker with its files in a folder of ours; ``settings`` are laid over :data:`SETTINGS`."""
+    """A broker with its files in a folder of ours.
+
+    ``detour`` is a port of the broker that is reached through another one, where a relay listens: a broker names its
+    own address to its clients, so that a relay must be known to it. ``settings`` are laid over :data:`SETTINGS`.
+    """
 
     data: Path
+    detour: tuple[int, int] | None = None
     settings: Mapping[str, object] = field(default_factory=dict[str, object])
     java: tuple[str, ...] = SMALL
 
@@ -91,10 +96,14 @@ class Broker:
         self.data.mkdir(parents=True, exist_ok=True)
         config = self.data / "server.properties"
         controller = free_port()
+        listens, called = [f"PLAINTEXT://{LOOPBACK}:{port}"], [f"PLAINTEXT://{LOOPBACK}:{port}"]
+        if self.detour:
+            listens.append(f"DETOUR://{LOOPBACK}:{self.detour[0]}")
+            called.append(f"DETOUR://{LOOPBACK}:{self.detour[1]}")
         settings: dict[str, object] = {
             **SETTINGS,
-            "listeners": f"PLAINTEXT://{LOOPBACK}:{port},CONTROLLER://{LOOPBACK}:{controller}",
-            "advertised.listeners": f"PLAINTEXT://{LOOPBACK}:{port}",
+            "listeners": ",".join((*listens, f"CONTROLLER://{LOOPBACK}:{controller}")),
+            "advertised.listeners": ",".join(called),
             "controller.quorum.voters": f"1@{LOOPBACK}:{controller}",
             "log.dirs": str(self.data / "logs"),
             **self.settings,

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import ClassVar, Literal
 
 import pytest
-from bus_carrier import QUICK, Carrier, asked, eventually, stop
+from bus_carrier import QUICK, Carrier, asked, eventually, into, stop
 
 from chassis.bus import LetterNotFound, Reject
 from chassis.plain import Plain
@@ -37,13 +36,6 @@ class Unheard(Event):
     @property
     def key(self) -> str:
         return "unheard"
-
-
-def into(got: list[TurnRequested]) -> Callable[[TurnRequested], Awaitable[None]]:
-    async def keep(event: TurnRequested) -> None:
-        got.append(event)
-
-    return keep
 
 
 async def refuses(event: TurnRequested) -> None:

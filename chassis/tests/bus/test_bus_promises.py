@@ -4,25 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import uuid4
 
 import pytest
-from bus_carrier import QUICK, Carrier, asked, eventually, stop
+from bus_carrier import QUICK, Carrier, asked, eventually, into, stop
 
 from contracts.documents import DocumentVersion
 from contracts.events import RefreshSealed, TurnFinished, TurnRequested
 
 pytestmark = pytest.mark.behaviour("E1")
-
-
-def into(got: list[TurnRequested]) -> Callable[[TurnRequested], Awaitable[None]]:
-    async def keep(event: TurnRequested) -> None:
-        got.append(event)
-
-    return keep
 
 
 async def test_an_event_published_before_its_group_existed_reaches_it(carrier: Carrier) -> None:

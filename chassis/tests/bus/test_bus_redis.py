@@ -1,18 +1,16 @@
-"""What only a server between processes can show: crashes, flushes, lost connections, trimming, lost parts (E1)."""
+"""What is Redis's own: leases, flushes, trimming, lost parts, fields that ``redis-cli`` shows (E1)."""
 
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import pairwise
-from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from bus_carrier import QUICK, Carrier, asked, eventually, stop
+from bus_carrier import QUICK, Carrier, asked, eventually, into, stop
 from redis.asyncio import Redis
 
 from chassis.bus import BusUnavailable, open_bus
@@ -24,7 +22,8 @@ from contracts.events import RefreshSealed, TurnRequested
 
 pytestmark = pytest.mark.behaviour("E1")
 
-VICTIM = Path(__file__).with_name("bus_victim.py")
+LEASE_MS = 60_000
+KEYS = ["talkdown.members.x.y", "talkdown.leases.x.y"]
 NAMES = [stream_name("turns", partition) for partition in range(QUICK.partitions)]
 
 
@@ -35,84 +34,14 @@ async def redis(valkey_url: str) -> AsyncIterator[Redis]:
     await client.aclose()
 
 
-async def victim(url: str, mode: str, turn: str = "") -> asyncio.subprocess.Process:
-    return await asyncio.create_subprocess_exec(
-        sys.executable, str(VICTIM), url, mode, turn, stdout=asyncio.subprocess.PIPE
-    )
-
-
-async def said(process: asyncio.subprocess.Process) -> str:
-    assert process.stdout is not None
-    async with asyncio.timeout(60):
-        return (await process.stdout.readline()).decode().strip()
-
-
-async def end(process: asyncio.subprocess.Process) -> None:
-    if process.returncode is None:
-        process.kill()
-    await process.communicate()
-
-
 async def pending(redis: Redis, group: str) -> int:
     return sum([int((await redis.xpending(name, group))["pending"]) for name in NAMES])
-
-
-async def test_what_a_killed_process_held_is_handled_by_another(redis_carrier: Carrier, valkey_url: str) -> None:
-    bus, event, got = await redis_carrier.bus(), asked(), list[TurnRequested]()
-    process = await victim(valkey_url, "hang")
-    try:
-        await bus.publish(event)
-        assert await said(process) == str(event.turn_id)
-    finally:
-        await end(process)
-
-    async def keep(event: TurnRequested) -> None:
-        got.append(event)
-
-    redis_carrier.consume(bus, "workers", {TurnRequested: keep})
-    await eventually(lambda: got == [event])
-
-
-async def test_an_event_that_kills_its_process_is_found_out_and_its_neighbours_are_handled(
-    redis_carrier: Carrier, valkey_url: str
-) -> None:
-    bus, poison = await redis_carrier.bus(), asked()
-    neighbours = [asked() for _ in range(10)]
-    await bus.publish(*neighbours[:5], poison, *neighbours[5:])
-    for _ in range(QUICK.attempts + 1):
-        process = await victim(valkey_url, "die", str(poison.turn_id))
-
-        async def over(process: asyncio.subprocess.Process = process) -> bool:
-            return process.returncode is not None or bool(await bus.dead_letters())
-
-        try:
-            await eventually(over, within_s=60)
-        finally:
-            await end(process)
-    got: list[TurnRequested] = []
-
-    async def keep(event: TurnRequested) -> None:
-        got.append(event)
-
-    redis_carrier.consume(bus, "workers", {TurnRequested: keep})
-
-    async def died() -> bool:
-        return bool(await bus.dead_letters())
-
-    await eventually(died)
-    (letter,) = await bus.dead_letters()
-    assert letter.data["turn_id"] == str(poison.turn_id)
-    assert "ends the process" in letter.reason
-    assert poison not in got
 
 
 async def test_flushed_streams_are_made_again_while_consumers_run(redis_carrier: Carrier, redis: Redis) -> None:
     bus, got = await redis_carrier.bus(), list[TurnRequested]()
 
-    async def keep(event: TurnRequested) -> None:
-        got.append(event)
-
-    redis_carrier.consume(bus, "workers", {TurnRequested: keep})
+    redis_carrier.consume(bus, "workers", {TurnRequested: into(got)})
     await bus.publish(first := asked())
     await eventually(lambda: got == [first])
     await redis.flushdb()
@@ -120,23 +49,6 @@ async def test_flushed_streams_are_made_again_while_consumers_run(redis_carrier:
     await bus.publish(*events)
     await eventually(lambda: len(got) >= 21)
     assert {event.turn_id for event in got[1:]} == {event.turn_id for event in events}
-
-
-async def test_a_consumer_whose_connections_are_cut_goes_on_and_loses_nothing(
-    redis_carrier: Carrier, redis: Redis
-) -> None:
-    bus, got = await redis_carrier.bus(), set[object]()
-
-    async def keep(event: TurnRequested) -> None:
-        got.add(event.turn_id)
-
-    redis_carrier.consume(bus, "workers", {TurnRequested: keep})
-    events = [asked() for _ in range(200)]
-    for number, event in enumerate(events):
-        await bus.publish(event)
-        if number % 50 == 25:
-            await redis.execute_command("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
-    await eventually(lambda: got == {event.turn_id for event in events})
 
 
 async def test_publishing_to_a_server_that_is_not_there_says_so(unused_tcp_port: int) -> None:
@@ -287,3 +199,37 @@ async def test_the_fields_on_the_wire_are_plain(redis_carrier: Carrier, redis: R
     assert fields[b"key"] == str(event.chat_id).encode()
     assert TurnRequested.model_validate_json(fields[b"data"]) == event
     assert len(fields[b"id"]) == 32
+
+
+async def balance(scripts: Scripts, name: str, lease_ms: int = LEASE_MS) -> set[int]:
+    _, _, *owned = await scripts.balance(KEYS, [name, lease_ms, 4])
+    return set(owned)
+
+
+async def test_a_member_that_was_late_itself_excuses_another_s_lease_once(redis: Redis) -> None:
+    scripts = Scripts(redis)
+    assert await balance(scripts, "one") == {0, 1, 2, 3}
+    seconds, _ = await redis.time()
+    ended = (seconds - 5) * 1000
+    await redis.zadd(KEYS[0], {"one": ended, "two": ended})
+    assert await balance(scripts, "two") == set()  # late itself: the other is excused
+    await redis.zadd(KEYS[0], {"one": ended + 0.5, "two": ended})
+    assert await balance(scripts, "two") == {0, 1, 2, 3}  # it did not beat meanwhile
+
+
+async def test_a_member_that_is_awake_takes_what_a_dead_one_had_at_once(redis: Redis) -> None:
+    scripts = Scripts(redis)
+    await balance(scripts, "one")
+    await balance(scripts, "two")
+    seconds, _ = await redis.time()
+    await redis.zadd(KEYS[0], {"one": (seconds - 5) * 1000})
+    assert await balance(scripts, "two") == {0, 1, 2, 3}
+
+
+@pytest.mark.parametrize(("ago_s", "takes"), [(5, False), (300, True)])
+async def test_a_newcomer_excuses_only_what_ended_within_a_lease(redis: Redis, ago_s: int, takes: bool) -> None:
+    scripts = Scripts(redis)
+    await balance(scripts, "one")
+    seconds, _ = await redis.time()
+    await redis.zadd(KEYS[0], {"one": (seconds - ago_s) * 1000})
+    assert bool(await balance(scripts, "new")) is takes

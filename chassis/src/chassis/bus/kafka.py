@@ -14,20 +14,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import secrets
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlsplit
 
-from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError
 
 from chassis import conventions
 from chassis.bus.errors import BusUnavailable, LetterNotFound
-from chassis.bus.kafka_cluster import Cluster, Names, refusals
-from chassis.bus.kafka_consumer import KafkaConsumer, fields_of_record
+from chassis.bus.kafka_cluster import Cluster, Names, begin, refusals
+from chassis.bus.kafka_consumer import KafkaConsumer
+from chassis.bus.kafka_letters import letter_fields, mark_fields, read_letters
 from chassis.bus.letters import letter_of
 from chassis.bus.port import GaveUp, Handlers, Options
 from chassis.bus.wire import Delivery, Fields, fields_of, new_id, partition_of, split
@@ -92,7 +91,7 @@ class KafkaBus:
 
     async def dead_letters(self, limit: int = 100) -> tuple[DeadLetter, ...]:
         """See :class:`chassis.bus.port.Bus`."""
-        letters = await self._letters()
+        letters = await read_letters(self._cluster.servers, self._names)
         return tuple(letter_of(name, fields) for name, fields in list(letters.items())[::-1][:limit])
 
     async def replay(self, letter: str) -> Replayed:
@@ -105,9 +104,9 @@ class KafkaBus:
             )
             try:
                 with refusals():
-                    await producer.start()
+                    await begin(producer)
                     async with producer.transaction():
-                        dead = (await self._letters()).get(letter)
+                        dead = (await read_letters(self._cluster.servers, self._names)).get(letter)
                         if dead is None:
                             raise LetterNotFound(letter)
                         event_id = new_id()
@@ -116,28 +115,14 @@ class KafkaBus:
                         event |= {b"id": event_id.encode(), b"only": dead[b"group"]}
                         topic = self._names.topic(dead[b"stream"].decode())
                         parts = split(event, self._options.part_bytes, self._options.largest_bytes)
-                        mark = {b"replayed": letter.encode(), b"data": b"", b"key": letter.encode()}
-                        await self._send(producer, [*((topic, part) for part in parts), (self._names.dead, mark)])
+                        mark = (self._names.dead, mark_fields(letter))
+                        await self._send(producer, [*((topic, part) for part in parts), mark])
             finally:
                 await producer.stop()
         return Replayed(id=letter, event_id=event_id)
 
     async def _bury(self, stream: str, group: str, delivery: Delivery, reason: str) -> None:
-        letter = secrets.token_hex(16).encode()
-        fields = {
-            b"letter": letter,
-            b"stream": stream.encode(),
-            b"group": group.encode(),
-            b"type": delivery.type,
-            b"id": delivery.id,
-            b"origin_key": delivery.key,
-            b"key": letter,
-            b"attempts": str(delivery.attempts).encode(),
-            b"reason": reason.encode(),
-            b"died_at": datetime.now(UTC).isoformat().encode(),
-            b"traceparent": delivery.traceparent,
-            b"data": delivery.data,
-        }
+        fields = letter_fields(stream, group, delivery, reason)
         parts = split(fields, self._options.part_bytes, self._options.largest_bytes)
         await self._send(self._producer, [(self._names.dead, part) for part in parts])
 
@@ -161,41 +146,6 @@ class KafkaBus:
     def _partition_of(self, key: bytes) -> int:
         return partition_of(key, self._options.partitions)
 
-    async def _letters(self) -> dict[str, Fields]:
-        """The letters that were not replayed, oldest first, read from the beginning of their topic."""
-        consumer: Any = AIOKafkaConsumer(
-            bootstrap_servers=self._cluster.servers,
-            enable_auto_commit=False,
-            auto_offset_reset="earliest",
-            isolation_level="read_committed",
-        )
-        place = TopicPartition(self._names.dead, 0)
-        letters: dict[str, Fields] = {}
-        try:
-            with refusals():
-                await consumer.start()
-                consumer.assign([place])
-                end: int = (await consumer.end_offsets([place]))[place]
-                while await consumer.position(place) < end:
-                    for record in (await consumer.getmany(place, timeout_ms=1000)).get(place, []):
-                        _note(letters, fields_of_record(record))
-        finally:
-            await consumer.stop()
-        return letters
-
-
-def _note(letters: dict[str, Fields], fields: Fields) -> None:
-    replayed = fields.get(b"replayed")
-    if replayed is not None:
-        letters.pop(replayed.decode(), None)
-        return
-    name = fields[b"letter"].decode()
-    known = letters.get(name)
-    if known is not None:  # the next part of a large one
-        known[b"data"] += fields[b"data"]
-    else:
-        letters[name] = fields | {b"key": fields[b"origin_key"]}
-
 
 @asynccontextmanager
 async def open_kafka(url: str, options: Options, health: Health | None) -> AsyncGenerator[KafkaBus]:
@@ -217,7 +167,7 @@ async def _begin(producer: Any, cluster: Cluster, health: Health | None) -> None
     while True:
         try:
             await cluster.open()
-            await producer.start()
+            await begin(producer)
         except KafkaError as error:
             log.warning("waiting for Kafka", extra={"error": type(error).__name__})
             if health is not None:
@@ -226,4 +176,5 @@ async def _begin(producer: Any, cluster: Cluster, health: Health | None) -> None
             continue
         if health is not None:
             health.arrived("bus")
+            health.check("bus", cluster.answers)
         return

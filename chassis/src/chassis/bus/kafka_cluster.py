@@ -6,6 +6,7 @@ the lowest offset that any group has committed. The dead letters alone are kept 
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections.abc import Collection, Generator
@@ -29,6 +30,7 @@ log = logging.getLogger(__name__)
 SHORTEST_SESSION_S = 6.0
 """What a broker that does not tell its own allows: the default of ``group.min.session.timeout.ms``."""
 LETTERS_KEPT_MS = 30 * 24 * 3600 * 1000
+LAST_GREETING_S = 1.0
 SEGMENT_BYTES, SEGMENT_MS = 64 * 1024 * 1024, 3600 * 1000
 """Space is freed by whole segments, so they are smaller and younger than a broker's own."""
 
@@ -67,10 +69,13 @@ class Cluster:
     async def open(self) -> None:
         """Connect, make the topics that are not there, and learn how short a session may be; raises KafkaError."""
         await self.close()
-        self._admin = AIOKafkaAdminClient(bootstrap_servers=self.servers)
-        await self._admin.start()
-        self._reader = AIOKafkaConsumer(bootstrap_servers=self.servers, enable_auto_commit=False)
-        await self._reader.start()
+        within_ms = int(self._options.publish_within_s * 1000)  # a topic that is not there would be waited for longer
+        self._admin = AIOKafkaAdminClient(bootstrap_servers=self.servers, request_timeout_ms=within_ms)
+        await begin(self._admin)
+        self._reader = AIOKafkaConsumer(
+            bootstrap_servers=self.servers, request_timeout_ms=within_ms, enable_auto_commit=False
+        )
+        await begin(self._reader)
         await self.make_topics()
         self.session_s = max(self._options.lease_s, await self._shortest_session_s())
 
@@ -82,6 +87,14 @@ class Cluster:
             await admin.close()
         if reader is not None:
             await reader.stop()
+
+    async def answers(self) -> str | None:
+        """Nothing, or the sentence that says that the cluster is away."""
+        try:
+            await self._admin.describe_cluster()
+        except KafkaError:
+            return "Kafka does not answer"
+        return None
 
     async def make_topics(self) -> None:
         """Make the topics that are not there; one that has another number of partitions stops the start."""
@@ -177,6 +190,18 @@ class Cluster:
         except (KafkaError, LookupError, StopIteration, ValueError) as error:  # not everybody may ask that
             log.info("the broker does not tell its shortest session", extra={"error": type(error).__name__})
             return SHORTEST_SESSION_S
+
+
+async def begin(client: Any) -> None:
+    """Start a client. It is not interrupted while it greets a broker: it would leave that connection open."""
+    starting = asyncio.ensure_future(client.start())
+    try:
+        await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        await asyncio.wait([starting], timeout=LAST_GREETING_S)
+        starting.cancel()
+        await asyncio.gather(starting, return_exceptions=True)
+        raise
 
 
 @contextmanager

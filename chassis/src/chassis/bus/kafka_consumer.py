@@ -18,10 +18,11 @@ from typing import Any
 from aiokafka import AIOKafkaConsumer
 from aiokafka.errors import KafkaError
 
-from chassis.bus.kafka_cluster import Cluster
+from chassis.bus.kafka_cluster import Cluster, begin
+from chassis.bus.kafka_letters import fields_of_record
 from chassis.bus.kafka_partitions import KafkaPartitions
 from chassis.bus.port import GaveUp, Handlers, Options
-from chassis.bus.wire import Assembler, Delivery, Fields, delivery_of
+from chassis.bus.wire import Assembler, Delivery, delivery_of
 from chassis.bus.worker import Worker
 from chassis.redis import Pauses, end
 
@@ -32,14 +33,6 @@ CROWD = 64
 """So many events may wait for another attempt before no new ones are taken."""
 LAST_WORDS_S = 3.0
 LOST_PART = "A part of the event did not come; it was published in several because of its size."
-
-
-def fields_of_record(record: Any) -> Fields:
-    """A record's plain fields."""
-    fields: Fields = {name.encode(): value for name, value in record.headers}
-    fields[b"key"] = record.key or b""
-    fields[b"data"] = record.value or b""
-    return fields
 
 
 class KafkaConsumer:
@@ -72,7 +65,7 @@ class KafkaConsumer:
     async def run(self) -> None:
         """Consume until cancelled; then finish what runs, within the grace, and leave the group."""
         keeping = asyncio.create_task(self._partitions.keep(), name=f"{self._group} keeps")
-        trimming = asyncio.create_task(self._trim(), name=f"{self._group} trims")
+        tending = asyncio.create_task(self._tend(), name=f"{self._group} tends")
         try:
             await self._serve(keeping)
         finally:
@@ -82,7 +75,7 @@ class KafkaConsumer:
             finally:
                 for timer in self._waiting:
                     timer.cancel()
-                await end(keeping, trimming)
+                await end(keeping, tending)
                 await self._leave()
 
     async def _serve(self, keeping: asyncio.Task[None]) -> None:
@@ -91,7 +84,7 @@ class KafkaConsumer:
             consumer = self._partitions.consumer = self._member()
             try:
                 consumer.subscribe([self._cluster.names.topic(self._stream)], listener=self._partitions)
-                await consumer.start()
+                await begin(consumer)
                 while True:
                     if keeping.done():
                         keeping.result()  # what went wrong there ends this consumer too
@@ -116,7 +109,9 @@ class KafkaConsumer:
             session_timeout_ms=session_ms,
             heartbeat_interval_ms=max(100, session_ms // 6),
             rebalance_timeout_ms=session_ms,
+            request_timeout_ms=2 * session_ms + 5000,  # joining is answered when all have joined
             max_poll_interval_ms=24 * 3600 * 1000,  # that a handler is slow says nothing about its process
+            metadata_max_age_ms=int(self._options.trim_every_s * 1000),  # or a topic made anew is seen after minutes
         )
 
     async def _read(self, consumer: Any) -> None:
@@ -194,10 +189,12 @@ class KafkaConsumer:
                 timer.cancel()
                 self._forget(timer)
 
-    async def _trim(self) -> None:
+    async def _tend(self) -> None:
+        """Now and then trim the topic; make it anew where the cluster lost it, with what else it lost."""
         while True:
             await asyncio.sleep(self._options.trim_every_s)
             try:
+                await self._cluster.make_topics()
                 if partitions := list(self._partitions.progress):
                     await self._cluster.trim(self._stream, partitions)
             except KafkaError as error:  # away, or it does not let us

@@ -74,8 +74,8 @@ class Note:
     def unsettled(self, committed: int, end: int) -> int:
         """How many events are not settled between the offset that was committed and the end of the partition."""
         if self.taken <= committed:
-            return end - committed
-        return end - self.taken + len(self.open)
+            return max(0, end - committed)
+        return max(0, end - self.taken) + len(self.open)
 
 
 class Progress:
@@ -110,11 +110,13 @@ class Progress:
         self._queue.append(delivery)
         return True
 
-    def turns(self) -> list[Delivery]:
+    def turns(self, *, no_suspect: bool = False) -> list[Delivery]:
         """Those whose turn has come: the next suspect, or all when there are no suspects any more."""
         if not self._queue or self.alone is not None:
             return []
         if int(self._queue[0].places[0]) < self._left.suspect:
+            if no_suspect:
+                return []
             self.alone = self._queue.popleft()
             return [self.alone]
         rest = list(self._queue)

@@ -63,6 +63,7 @@ class RedisConsumer:
         self._settling.worker = self._worker
         self._assembler = Assembler(options.parts_within_s)
         self._claims: dict[int, asyncio.Task[None]] = {}
+        self._one_suspect = asyncio.Lock()
         self._trim_at = 0.0
         self._claim_at = 0.0
 
@@ -202,15 +203,17 @@ class RedisConsumer:
                 return
             if place in self._settling.held[partition]:
                 continue
-            self._settling.claiming[partition] += 1
-            try:
-                taken = await self._claim_these(partition, [(place, count)])
-            except (RedisError, *LOST):
-                return  # the reader notices too, and claims anew when it is connected again
-            finally:
-                self._settling.claiming[partition] -= 1
-            if taken:
-                await self._settling.settled(partition, place)
+            # One in the whole process: of several, those that did not end it would be blamed too.
+            async with self._one_suspect:
+                self._settling.claiming[partition] += 1
+                try:
+                    taken = await self._claim_these(partition, [(place, count)])
+                except (RedisError, *LOST):
+                    return  # the reader notices too, and claims anew when it is connected again
+                finally:
+                    self._settling.claiming[partition] -= 1
+                if taken:
+                    await self._settling.settled(partition, place)
 
     async def _trim(self) -> None:
         seconds, micros = await self._redis.time()

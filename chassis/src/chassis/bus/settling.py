@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from redis.asyncio import Redis
@@ -78,14 +79,12 @@ class RedisSettling:
     def dropped(self, delivery: Delivery) -> None:
         """Leave it where it is pending: whoever has the partition claims it."""
         self.held[delivery.partition].difference_update(delivery.places)
-        self._tell(delivery)
+        self._tell(delivery.partition, delivery.places)
 
     def done(self, delivery: Delivery) -> None:
         """Acknowledge it with the next batch."""
         self._acks[delivery.partition] += delivery.places
         self._wanted.set()
-        if self._watched:
-            self._tell(delivery)
 
     def again(self, delivery: Delivery, pause_s: float) -> None:
         """Hand it to the worker again after a pause, counted on the server as one more attempt."""
@@ -94,7 +93,7 @@ class RedisSettling:
         task.add_done_callback(self._forget)
         if self.crowded:
             self.not_crowded.clear()
-        self._tell(delivery)
+        self._tell(delivery.partition, delivery.places)
 
     async def bury(self, delivery: Delivery, reason: str) -> None:
         """Move it to the dead letters; does nothing when another process did."""
@@ -117,10 +116,10 @@ class RedisSettling:
             [self._group, self._options.dead_kept, len(delivery.places), *delivery.places, *fields],
         )
         self.held[delivery.partition].difference_update(delivery.places)
-        self._tell(delivery)
+        self._tell(delivery.partition, delivery.places)
 
     async def settled(self, partition: int, place: bytes) -> None:
-        """Wait until an event that is in hand was let go of in one way or another."""
+        """Wait until the server knows that an event that is in hand was let go of in one way or another."""
         future = self._watched.setdefault((partition, place), asyncio.get_running_loop().create_future())
         await future
 
@@ -164,6 +163,8 @@ class RedisSettling:
             self._sending = [[] for _ in self._names]
         for partition, places in batches:
             self.held[partition].difference_update(places)
+            if self._watched:
+                self._tell(partition, places)
 
     async def _try_again(self, delivery: Delivery, pause_s: float) -> None:
         await asyncio.sleep(pause_s)
@@ -196,8 +197,8 @@ class RedisSettling:
         if not self.crowded:
             self.not_crowded.set()
 
-    def _tell(self, delivery: Delivery) -> None:
-        for place in delivery.places:
-            future = self._watched.pop((delivery.partition, place), None)
+    def _tell(self, partition: int, places: Iterable[bytes]) -> None:
+        for place in places:
+            future = self._watched.pop((partition, place), None)
             if future is not None and not future.done():
                 future.set_result(None)

@@ -1,0 +1,233 @@
+"""The rounds of the bench: the bare clients and the bus, on either server, publishing and consuming the same events."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import statistics
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, TypedDict
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+import bare_kafka
+import bare_redis
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+from opentelemetry.sdk.trace import ReadableSpan
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
+from redis.asyncio import Redis
+
+from chassis import telemetry
+from chassis.bus import Bus, Options, open_bus
+from chassis.settings import ServiceSettings
+from contracts.events import TurnRequested
+
+EVENTS, BATCH, ROUNDS = 4000, 20, 7
+RATE, FOR_S, WARM_S = 500, 6.0, 1.0
+
+Batches = Sequence[Sequence[TurnRequested]]
+Cost = tuple[float, float]
+"""Microseconds of CPU an event: to publish, to consume."""
+
+
+class Told(TypedDict):
+    """What was measured on one server."""
+
+    cpu_us_per_event: dict[str, dict[str, float]]
+    ratio: float
+    ratio_recorded: float
+    latency_ms: dict[str, float]
+
+
+class Nowhere(SpanExporter):
+    """Takes spans and drops them."""
+
+    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+        """Drop a batch."""
+        return SpanExportResult.SUCCESS
+
+
+def batches() -> Batches:
+    """Events of as many chats, in the batches that they are published in."""
+    return [[TurnRequested(turn_id=uuid4(), chat_id=uuid4()) for _ in range(BATCH)] for _ in range(EVENTS // BATCH)]
+
+
+async def cpu_us(work: Callable[[], Awaitable[object]]) -> float:
+    """Microseconds of CPU an event that a piece of work costs this process."""
+    gc.collect()
+    begun = time.process_time()
+    await work()
+    return (time.process_time() - begun) / EVENTS * 1e6
+
+
+class Counter:
+    """A handler that counts, and says when it has seen everything."""
+
+    def __init__(self) -> None:
+        self.seen = 0
+        self.all_seen = asyncio.Event()
+
+    async def __call__(self, event: TurnRequested) -> None:
+        """Count an event."""
+        self.seen += 1
+        if self.seen == EVENTS:
+            self.all_seen.set()
+
+
+async def bare_redis_round(url: str, work: Batches) -> Cost:
+    """Publish and consume on bare redis-py."""
+    redis, count = Redis.from_url(url), Counter()
+    await redis.flushdb()
+    for name in bare_redis.STREAMS:
+        await redis.xgroup_create(name, "bench", id="0", mkstream=True)
+
+    async def send() -> None:
+        for events in work:
+            await bare_redis.publish(redis, events)
+
+    sent = await cpu_us(send)
+    handled = await cpu_us(lambda: bare_redis.consume(redis, "bench", 32 // bare_redis.PARTITIONS, count, EVENTS))
+    assert count.seen == EVENTS
+    await redis.aclose()
+    return sent, handled
+
+
+async def bare_kafka_round(url: str, work: Batches) -> Cost:
+    """Publish and consume on bare aiokafka, on a topic of its own."""
+    servers, topic, count = urlsplit(url).netloc, f"bare-{uuid4().hex}", Counter()
+    admin: Any = AIOKafkaAdminClient(bootstrap_servers=servers)
+    await admin.start()
+    await admin.create_topics([NewTopic(topic, bare_kafka.PARTITIONS, 1)])
+    await admin.close()
+    producer: Any = AIOKafkaProducer(bootstrap_servers=servers, acks="all")
+    await producer.start()
+    await producer.partitions_for(topic)
+
+    async def send() -> None:
+        for events in work:
+            await bare_kafka.publish(producer, topic, events)
+
+    sent = await cpu_us(send)
+    await producer.stop()
+
+    async def take() -> None:
+        consumer: Any = AIOKafkaConsumer(
+            topic, bootstrap_servers=servers, group_id=topic, auto_offset_reset="earliest", enable_auto_commit=False
+        )
+        await consumer.start()
+        await bare_kafka.consume(consumer, count, EVENTS)
+        await consumer.stop()
+
+    handled = await cpu_us(take)
+    assert count.seen == EVENTS
+    return sent, handled
+
+
+async def bus_round(url: str, work: Batches) -> Cost:
+    """Publish and consume on the bus; counted until everything is acknowledged."""
+    count = Counter()
+
+    async def take(bus: Bus) -> None:
+        consuming = asyncio.create_task(bus.consume("turns", "bench", {TurnRequested: count}))
+        await count.all_seen.wait()
+        consuming.cancel()
+        await asyncio.gather(consuming, return_exceptions=True)
+
+    async with open_bus(url, service="bench") as bus:
+
+        async def send() -> None:
+            for events in work:
+                await bus.publish(*events)
+
+        sent = await cpu_us(send)
+        handled = await cpu_us(lambda: take(bus))
+        assert await bus.lag("turns", "bench") == 0
+    return sent, handled
+
+
+async def latency_ms(url: str) -> list[float]:
+    """From the beginning of a publish to the handler's, at :data:`RATE` a second, in milliseconds, sorted."""
+    taken: list[float] = []
+    begun: dict[object, float] = {}
+    none_open = asyncio.Event()
+
+    async def handle(event: TurnRequested) -> None:
+        taken.append((time.perf_counter() - begun.pop(event.turn_id)) * 1000)
+        if not begun:
+            none_open.set()
+
+    patient = Options(publish_within_s=60.0)  # slow is a figure, not an error
+    async with open_bus(url, service="bench", options=patient) as bus:
+
+        async def send() -> None:
+            event = TurnRequested(turn_id=uuid4(), chat_id=uuid4())
+            begun[event.turn_id] = time.perf_counter()
+            none_open.clear()
+            await bus.publish(event)
+
+        consuming = asyncio.create_task(bus.consume("turns", "latency", {TurnRequested: handle}))
+        await send()
+        await none_open.wait()
+        publishing: set[asyncio.Task[None]] = set()
+        start = time.perf_counter()
+        for number in range(int(RATE * (WARM_S + FOR_S))):
+            await asyncio.sleep(max(0.0, start + number / RATE - time.perf_counter()))
+            publishing.add(task := asyncio.create_task(send()))
+            task.add_done_callback(publishing.discard)
+        await asyncio.gather(*publishing)
+        await none_open.wait()
+        consuming.cancel()
+        await asyncio.gather(consuming, return_exceptions=True)
+    return sorted(taken[-int(RATE * FOR_S) :])
+
+
+def _record(recording: bool) -> None:
+    telemetry.finish()
+    settings = ServiceSettings(log_level="error")
+    telemetry.setup("bench", settings, *([BatchSpanProcessor(Nowhere())] if recording else []))
+
+
+async def _emptied(server: str, url: str) -> str:
+    """The address of a bus that has nothing on it."""
+    if server == "kafka":
+        return f"{url}/bench-{uuid4().hex[:12]}"
+    async with Redis.from_url(url) as redis:
+        await redis.flushdb()
+    return url
+
+
+async def measure(urls: Mapping[str, str]) -> dict[str, Told]:
+    """All rounds, as the result that is written down."""
+    bare = {"redis": bare_redis_round, "kafka": bare_kafka_round}
+    costs: dict[str, dict[str, list[Cost]]] = {server: {} for server in urls}
+    for number in range(ROUNDS + 1):
+        for server, url in urls.items():
+            work = batches()
+            for way in ("bare", "bus", "recorded"):
+                _record(way == "recorded")
+                cost = await (
+                    bare[server](url, work) if way == "bare" else bus_round(await _emptied(server, url), work)
+                )
+                if number > 0:  # the first warms up
+                    costs[server].setdefault(way, []).append(cost)
+    _record(False)
+    return {server: _told(costs[server], await latency_ms(await _emptied(server, url))) for server, url in urls.items()}
+
+
+def _told(costs: Mapping[str, Sequence[Cost]], taken: Sequence[float]) -> Told:
+    cpu = {
+        way: {
+            "publish": round(statistics.median(sent for sent, _ in rounds), 1),
+            "consume": round(statistics.median(handled for _, handled in rounds), 1),
+            "total": round(statistics.median(sent + handled for sent, handled in rounds), 1),
+        }
+        for way, rounds in costs.items()
+    }
+    return {
+        "cpu_us_per_event": cpu,
+        "ratio": round(cpu["bus"]["total"] / cpu["bare"]["total"], 3),
+        "ratio_recorded": round(cpu["recorded"]["total"] / cpu["bare"]["total"], 3),
+        "latency_ms": {"p50": round(taken[len(taken) // 2], 2), "p99": round(taken[int(len(taken) * 0.99)], 2)},
+    }
