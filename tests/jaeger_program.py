@@ -2,7 +2,7 @@
 
 ::
 
-    deploy/jaeger/go.mod ── go build ──> ~/.cache/talkdown/jaeger-<hash of go.sum>/jaeger      (static, some 100 MB)
+    deploy/jaeger/go.mod ── go build ──> ~/.cache/talkdown/jaeger-<hash of the module>/jaeger      (static)
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "talk
 
 def program() -> Path:
     """Build Jaeger, which takes minutes, unless it was built before; gives the path of the program."""
-    pinned = hashlib.sha256((MODULE / "go.sum").read_bytes() + (MODULE / "go.mod").read_bytes()).hexdigest()[:12]
+    parts = sorted(path for path in MODULE.rglob("*") if path.suffix in (".go", ".mod", ".sum"))
+    pinned = hashlib.sha256(b"".join(part.read_bytes() for part in parts)).hexdigest()[:12]
     built = CACHE / f"jaeger-{pinned}" / "jaeger"
     with _alone("jaeger"):
         if not built.exists():

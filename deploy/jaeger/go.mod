@@ -329,3 +329,5 @@ require (
 	k8s.io/klog/v2 v2.130.1 // indirect
 	k8s.io/utils v0.0.0-20250604170112-4c0f3b243397 // indirect
 )
+
+replace github.com/elastic/go-elasticsearch/v9 => ./elasticsearch
