@@ -62,9 +62,9 @@ class Stack(Reached):
             settings=self.settings,
         ).stdout
 
-    def build(self) -> None:
-        """Build the images of the services."""
-        self.compose("build", bound_s=BUILD_S)
+    def build(self, *services: str) -> None:
+        """Build the images of some services, or of all."""
+        self.compose("build", *services, bound_s=BUILD_S)
 
     def up(self, *overlays: str, scale: Mapping[str, int] | None = None, **settings: str) -> None:
         """Start, or change what runs, and wait until all of it is healthy."""
