@@ -34,7 +34,7 @@ COUNTS = (1, 2, 4)
 
 def retrieving(house: House, quick: bool) -> tuple[dict[str, Any], Path]:
     """One retriever on generated notes, with scripted vectors (1,536 numbers) and with the local model's."""
-    documents, told = 200 if quick else 600, dict[str, Any]()
+    documents, told = 100 if quick else 600, dict[str, Any]()
     found = house.folder / "found.json"
     with house.start("retriever", embeddings="scripted") as one:
         told["empty_memory_mb"] = one[0].memory_mb
@@ -49,7 +49,7 @@ def retrieving(house: House, quick: bool) -> tuple[dict[str, Any], Path]:
 def modelled(house: House, quick: bool) -> dict[str, Any]:
     """The same with the local model, on few notes: embedding is what it does with its time."""
     with house.start("retriever", embeddings="local") as one:
-        told: dict[str, Any] = {"local": retrievers.filled(house, one, 0, 25 if quick else 60)}
+        told: dict[str, Any] = {"local": retrievers.filled(house, one, 0, 15 if quick else 60)}
         told["searches"] = retrievers.searched(house, one, 2, 4)
         told["sizes_local"] = retrievers.sizes(house)
         told["memory_mb"] = one[0].memory_mb
@@ -70,7 +70,7 @@ def measure(quick: bool) -> dict[str, Any]:
         unit, found = retrieving(house, quick)
         note("retriever", unit)
         question = retrievers.question(random.Random(1))
-        note("retrievers_by_cpu", retrievers.replicas(house, COUNTS, 10_000, 15 if quick else 25, waits=False))
+        note("retrievers_by_cpu", retrievers.replicas(house, COUNTS, 10_000, 8 if quick else 25, waits=False))
         note("agent", agents.units(house, found, question, seconds))
         note("agents_by_cpu", agents.replicas(house, found, question, COUNTS, seconds, waits=False))
         note("agents_by_waiting", agents.replicas(house, found, question, COUNTS, seconds, waits=True))
@@ -83,7 +83,7 @@ def measure(quick: bool) -> dict[str, Any]:
     with open_house() as house:
         note("retriever_local", modelled(house, quick))
     with open_house() as house:
-        note("retrievers_by_waiting", retrievers.replicas(house, COUNTS, 0, 40 if quick else 80, waits=True))
+        note("retrievers_by_waiting", retrievers.replicas(house, COUNTS, 0, 20 if quick else 80, waits=True))
     result["seconds"] = time.monotonic() - began
     result["load_at_the_end"] = machine()["load"]
     return result

@@ -91,7 +91,7 @@ class ServiceClient:
         near: str | None = None,
     ) -> M:
         """``GET path``, read as ``answer``; ``timeout`` in seconds."""
-        return self._read(await self.call("GET", path, params=params, timeout=timeout, near=near), answer)
+        return self.read(await self.call("GET", path, params=params, timeout=timeout, near=near), answer)
 
     async def post(
         self,
@@ -104,7 +104,7 @@ class ServiceClient:
         near: str | None = None,
     ) -> M:
         """``POST path`` with a JSON body, read as ``answer``; ``timeout`` in seconds."""
-        return self._read(await self.call("POST", path, body, params=params, timeout=timeout, near=near), answer)
+        return self.read(await self.call("POST", path, body, params=params, timeout=timeout, near=near), answer)
 
     async def call(
         self,
@@ -144,7 +144,8 @@ class ServiceClient:
                 raise refused(self.service, response)
             return response
 
-    def _read(self, response: httpx2.Response, answer: type[M]) -> M:
+    def read(self, response: httpx2.Response, answer: type[M]) -> M:
+        """The body as ``answer``; :class:`Nonsense` when it is none."""
         try:
             return answer.model_validate_json(response.content)
         except ValidationError as error:

@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 from pydantic import SecretStr
-from web_fakes import TOKEN, Running, closed_port, example
+from web_fakes import TOKEN, Behind, Running, closed_port, example, serving
 
+from chassis.http import open_client
 from chassis.settings import ServiceSettings
 from contracts.corpus import Corpus
 from contracts.refreshes import Files, Manifest
+from web.behind import Retriever
 from web.ledger import file_rows
 from web.parts import parts_of
 
@@ -148,3 +150,12 @@ async def test_the_page_and_its_modules_are_served(web: Running) -> None:
         assert module.headers["content-type"].startswith("text/javascript")
         assert module.headers["cache-control"] == "no-cache"
     assert (await web.page.get("/page/../app.py")).status_code == 404
+
+
+async def test_what_has_not_changed_is_read_once_and_a_change_is_seen(behind: Behind) -> None:
+    async with serving(behind.app) as url, open_client(f"{url}/retriever", "retriever") as client:
+        retriever = Retriever("retriever", client)
+        first = await retriever.manifest()
+        assert await retriever.manifest() is first
+        behind.manifest["version"] += 1
+        assert (await retriever.manifest()).version == first.version + 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TypedDict
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Request, Response
 
 from chassis.refusals import Refuse
 from contracts.refreshes import Files, RefreshReport, RefreshRequested
@@ -41,17 +41,18 @@ async def refresh(request: Request, asked: RefreshRequested | None = None) -> Re
         raise Refuse(503, "folder_unavailable", str(error), retry_after=5) from None
 
 
-@router.get("/files")
-async def files(request: Request) -> Files:
+@router.get("/files", response_model=Files)
+async def files(request: Request) -> Response:
     """Every file that was seen, why some were refused, and how the folder is watched."""
     ledger: Ledger = request.state.ledger
     refreshing: Refreshing = request.state.refreshing
     watcher: Watcher = request.state.watcher
     keeping: Keeping = request.state.keeping
-    return Files(
+    seen = Files(
         folder=shown(str(request.state.folder)),
         watching=watcher.state.by,
         notice=" ".join(filter(None, (watcher.state.notice, keeping.trouble))) or None,
         reconciled_at=refreshing.reconciled_at,
         files=ledger.files(),
     )
+    return Response(seen.model_dump_json(), media_type="application/json")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Request, Response
 from pydantic import TypeAdapter, ValidationError
 
 from contracts.corpus import Corpus
@@ -17,10 +17,10 @@ routes = APIRouter()
 document_path: TypeAdapter[str] = TypeAdapter(DocumentPath)
 
 
-@routes.get("/api/corpus")
-async def corpus(request: Request) -> Corpus:
+@routes.get("/api/corpus", response_model=Corpus)
+async def corpus(request: Request) -> Response:
     """The ledger, with counts, freshness, mode, and what leaves the machine."""
-    return await the(request).ledger.corpus()
+    return Response(await the(request).ledger.corpus(), media_type="application/json")
 
 
 @routes.post("/api/corpus/refresh", openapi_extra=takes(RefreshRequested, required=False))

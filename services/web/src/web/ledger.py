@@ -39,18 +39,19 @@ class Ledger:
     _seen: dict[str, Seen] = field(default_factory=dict[str, Seen])
     _files: Files | None = None
     _manifest: Manifest | None = None
-    _asking: asyncio.Task[Corpus] | None = None
+    _rows: tuple[Files | None, Manifest | None, tuple[CorpusFile, ...]] = (None, None, ())
+    _asking: asyncio.Task[bytes] | None = None
     _asked_at: float = float("-inf")
 
-    async def corpus(self) -> Corpus:
-        """The ledger as of now, at most half a second old."""
+    async def corpus(self) -> bytes:
+        """The ledger as of now, at most half a second old: a :class:`contracts.corpus.Corpus` as JSON."""
         now = time.monotonic()
         if self._asking is None or (self._asking.done() and now - self._asked_at > FRESH_S):
             self._asked_at = now
             self._asking = asyncio.create_task(self._join())
         return await asyncio.shield(self._asking)
 
-    async def _join(self) -> Corpus:
+    async def _join(self) -> bytes:
         (files, manifest), states = await asyncio.gather(
             asyncio.gather(self._latest_files(), self._latest_manifest()),
             asyncio.gather(*(self._state(service) for service in self.behind.all)),
@@ -64,7 +65,9 @@ class Ledger:
             if state.state in ("restarting", "down") and state.name not in ("retriever", "ingestor"):
                 notices.append(f"The {state.name} is {_said(state.state)}.")
         states = [*states, ServiceState(name="web", state="ready")]
-        return joined(self._files, self._manifest, self.parts, tuple(notices), tuple(states), self.trace_url)
+        if self._rows[0] is not self._files or self._rows[1] is not self._manifest:
+            self._rows = self._files, self._manifest, file_rows(self._files, self._manifest)
+        return joined(self._rows, self.parts, tuple(notices), tuple(states), self.trace_url).model_dump_json().encode()
 
     async def _latest_files(self) -> str | None:
         try:
@@ -103,15 +106,14 @@ def _said(state: str) -> str:
 
 
 def joined(
-    files: Files | None,
-    manifest: Manifest | None,
+    both: tuple[Files | None, Manifest | None, tuple[CorpusFile, ...]],
     parts: Parts,
     notices: tuple[str, ...],
     services: tuple[ServiceState, ...],
     trace_url: str | None,
 ) -> Corpus:
-    """Both sides in one; either may be missing."""
-    rows = file_rows(files, manifest)
+    """Both sides, and the rows that they make, in one; either side may be missing."""
+    files, manifest, rows = both
     return Corpus(
         mode=parts.mode,
         embeddings=parts.embeddings,
