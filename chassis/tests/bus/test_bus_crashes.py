@@ -10,7 +10,7 @@ from collections import defaultdict
 from uuid import uuid4
 
 import pytest
-from bus_carrier import QUICK, Carrier, asked, eventually, into, nothing_left, victim
+from bus_carrier import Carrier, asked, eventually, into, nothing_left, victim
 
 from contracts.events import TurnRequested
 
@@ -68,7 +68,7 @@ async def test_processes_that_are_killed_while_they_have_nothing_in_hand_blame_n
 ) -> None:
     bus, chat = await server_carrier.bus(), uuid4()
     async with victim(server_carrier.url, "handle") as process:
-        for _ in range(6):
+        for _ in range(5):
             await bus.publish(event := asked(chat))
             assert await process.said() == str(event.turn_id)
             await eventually(nothing_left(bus))
@@ -101,7 +101,7 @@ async def test_members_that_stand_still_together_take_nothing_from_each_other(se
         await publishing.publish(*events)
         if number % 6 == 3:
             await asyncio.sleep(0.05)
-            time.sleep(1.2 * QUICK.lease_s)  # noqa: ASYNC251 - the loop that both members live in stands still
+            time.sleep(1.2 * server_carrier.lease_s)  # noqa: ASYNC251 - the loop that both members live in stands still
     await eventually(lambda: sum(len(turns) for turns in seen.values()) >= 120)
     assert overlapped == []
     assert seen == sent
@@ -118,7 +118,7 @@ async def test_a_process_that_stood_still_begins_nothing_that_is_another_s_by_th
         server_carrier.consume(bus, "workers", {TurnRequested: into(got)})
         await eventually(lambda: len(got) >= 19)
         os.kill(process.pid, signal.SIGCONT)
-        await asyncio.sleep(2 * QUICK.lease_s)  # the time in which it might begin what it held
+        await asyncio.sleep(2 * server_carrier.lease_s)  # the time in which it might begin what it held
         begun += await process.rest()
     handled = [str(event.turn_id) for event in got]
     assert handled == [str(event.turn_id) for event in events][-len(handled) :]

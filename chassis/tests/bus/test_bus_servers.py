@@ -68,7 +68,7 @@ async def test_a_consumer_goes_on_when_the_server_is_back(server_carrier: Carrie
     await eventually(lambda: first.turn_id in got)
     await server_carrier.relay.cut()
     await publishing.publish(*(events := [asked() for _ in range(20)]))
-    await asyncio.sleep(2 * QUICK.lease_s)  # long enough that the group has given up on it
+    await asyncio.sleep(2 * server_carrier.lease_s)  # long enough that the group has given up on it
     await server_carrier.relay.mend()
     await eventually(lambda: got >= {event.turn_id for event in events})
 
@@ -100,7 +100,7 @@ async def test_a_server_that_stands_still_longer_than_a_lease_loses_nothing_and_
         await publishing.publish(*events)
         if number == 10:
             server_carrier.relay.hold()
-            await asyncio.sleep(2 * QUICK.lease_s)  # the time that passes is what is tested
+            await asyncio.sleep(2 * server_carrier.lease_s)  # the time that passes is what is tested
             server_carrier.relay.release()
     await eventually(lambda: sum(len(turns) for turns in seen.values()) >= 120)
     assert overlapped == []

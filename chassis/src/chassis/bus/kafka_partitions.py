@@ -56,6 +56,7 @@ class KafkaPartitions(ConsumerRebalanceListener):
         self._assigned: frozenset[int] = frozenset()
         self._preparing: frozenset[int] = frozenset()
         self._surplus: set[int] = set()
+        self._surplus_since = 0.0
         self._excused: dict[int, float] = {}
         self._late = False
         self._sure_until = 0.0
@@ -141,9 +142,10 @@ class KafkaPartitions(ConsumerRebalanceListener):
             self._drop(partition)
         for partition, progress in self.progress.items():
             self.consumer.seek(self._place(partition), progress.next)
-        self._surplus = set(sorted(self._assigned)[self.sharing.fair :])
-        for partition in self._surplus:
-            self.consumer.pause(self._place(partition))
+        busy_first = sorted(self._assigned, key=lambda p: (p not in self.progress or self.progress[p].drained, p))
+        self._surplus = set(busy_first[self.sharing.fair :])
+        self._surplus_since = now
+        self._read_surplus(self.consumer, reading=False)
         self._excused = {partition: until for partition, until in self._excused.items() if partition in self._assigned}
         self._wanted.set()
 
@@ -217,6 +219,9 @@ class KafkaPartitions(ConsumerRebalanceListener):
 
     async def _give_up_surplus(self, consumer: Any) -> None:
         """Leave partitions that another member is owed, and join again without them."""
+        if self._surplus:
+            periods = (asyncio.get_running_loop().time() - self._surplus_since) / self._cluster.session_s
+            self._read_surplus(consumer, reading=int(periods) % 2 == 1)
         given = {p for p in self._surplus if p not in self.progress or self.progress[p].drained}
         if not given or not consumer.assignment():
             return
@@ -226,6 +231,12 @@ class KafkaPartitions(ConsumerRebalanceListener):
                 self._drop(partition)
             self._surplus -= given
             consumer.subscribe([self._cluster.names.topic(self._stream)], listener=self)
+
+    def _read_surplus(self, consumer: Any, *, reading: bool) -> None:
+        """Let what is to be given up run empty, but by turns: one slow handler must not keep others waiting."""
+        for place in consumer.assignment():
+            if place.partition in self._surplus:
+                (consumer.resume if reading else consumer.pause)(place)
 
     async def _send(self, consumer: Any, marks: Mapping[int, tuple[int, str]]) -> bool:
         """Commit; false when the group has changed, so that it does not count."""

@@ -35,6 +35,7 @@ class Leases:
         self.owned: set[int] = set()
         self.unclaimed: set[int] = set()
         self._leaving: set[int] = set()
+        self._leaving_since = 0.0
         self._lost: set[int] = set()
         self._scripts = scripts
         self._name = name
@@ -49,7 +50,13 @@ class Leases:
 
     @property
     def readable(self) -> list[int]:
-        """The partitions to read from: ours, claimed, and not about to be given up."""
+        """The partitions to read from: ours, and not about to be given up.
+
+        Those run empty, but by turns: a handler that takes long must not keep others waiting for as long.
+        """
+        periods = (asyncio.get_running_loop().time() - self._leaving_since) / self._options.lease_s
+        if not self._leaving or int(periods) % 2 == 1:
+            return list(self.owned)
         return [partition for partition in self.owned if partition not in self._leaving]
 
     def until_beat(self) -> float:
@@ -106,6 +113,8 @@ class Leases:
         if not self._closed:
             self._beaten.clear()
         self._leaving &= now_owned
+        if not self._leaving:
+            self._leaving_since = asyncio.get_running_loop().time()
         while len(now_owned) - len(self._leaving) > share:
             self._leaving.add(max(now_owned - self._leaving))
         while self._leaving and len(now_owned) - len(self._leaving) < share:
