@@ -70,10 +70,10 @@ class JaegerTrace:
         return frozenset(span.service for span in self.spans)
 
     @property
-    def is_connected(self) -> bool:
-        """Whether every span but one hangs below another span of the trace."""
+    def roots(self) -> list[str]:
+        """The names of the spans that hang below no other span of the trace."""
         ids = {span.span_id for span in self.spans}
-        return sum(span.parent_id not in ids for span in self.spans) == 1
+        return sorted(span.name for span in self.spans if span.parent_id not in ids)
 
     def with_attribute(self, name: str) -> tuple[Span, ...]:
         """The spans that have it."""

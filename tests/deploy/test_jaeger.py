@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from urllib.parse import urlencode, urlsplit
 from uuid import uuid4
 
@@ -33,43 +34,11 @@ def test_a_save_is_one_trace_over_ingestor_bus_and_retriever(stack: Stack, jaege
 
 
 def test_a_question_that_is_spoken_is_one_trace_over_the_voice_gateway_too(stack: Stack, jaeger: Jaeger) -> None:
-    """As the page speaks it: asked of web, and read aloud by the gateway in the trace of its turn."""
-    answer = stack.ask(AMBER)
-    stack.until(lambda: stack.instance.request("GET", "/health/ready").status == 200, bound_s=120)
-    secret = stack.instance.ask_json("POST", "/v1/realtime/client_secrets", {})
-    metadata = {
-        "phrase_id": "1:0",
-        "turn_id": answer.turn_id,
-        "traceparent": f"00-{answer.trace_id}-{answer.trace_id[16:]}-01",
-    }
-    message = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "The code is ORCHID-47."}]}
-    wanted = {"conversation": "none", "output_modalities": ["audio"], "tools": [], "input": [message]}
-    bearer = {"authorization": f"Bearer {secret['value']}"}
-    with connect(f"ws://{urlsplit(stack.url).netloc}/v1/realtime", additional_headers=bearer) as call:
-        call.send(json.dumps({"type": "response.create", "response": {**wanted, "metadata": metadata}}))
-        while (heard := json.loads(call.recv(timeout=60)))["type"] != "response.done":
-            assert heard["type"] != "error", heard
-    trace = whole(stack, jaeger, answer.trace_id, {"web", "agent", "retriever", "voice-gateway"})
-    assert "voice response" in {span.name for span in trace.spans}
+    is_one_spoken_question(stack, jaeger)
 
 
 def test_the_answers_link_in_the_page_opens_its_trace(stack: Stack, jaeger: Jaeger) -> None:
-    with launched() as browser:
-        page = browser.new_page()
-        page.goto(stack.url)
-        expect(page.locator("#state-words")).to_contain_text("note")
-        page.get_by_label("Your question").fill(AMBER)
-        page.keyboard.press("Enter")
-        turn = page.locator(".turn").first
-        expect(turn).to_have_attribute("data-stage", "done", timeout=30_000)
-        with page.context.expect_page() as opened:
-            turn.get_by_role("link", name="How it was found").click()
-        opened.value.wait_for_load_state()
-        address = opened.value.url
-        shown = opened.value.evaluate("() => performance.getEntriesByType('navigation')[0].responseStatus")
-    assert address.startswith(f"{stack.jaeger_url}/trace/")
-    assert shown == 200
-    is_one_question(stack, jaeger, address.rsplit("/", 1)[1])
+    has_a_link_to_its_trace(stack, jaeger)
 
 
 def test_with_the_collector_between_traces_still_arrive_and_metrics_can_be_fetched(
@@ -132,11 +101,57 @@ def is_one_save(product: Reached, jaeger: Jaeger) -> None:
     product.until(lambda: file.name not in {one.path for one in product.corpus().files})
 
 
-def whole(product: Reached, jaeger: Jaeger, trace_id: str, services: set[str]) -> JaegerTrace:
-    """The trace, once spans of all these services have arrived and hang together."""
+def whole(
+    product: Reached, jaeger: Jaeger, trace_id: str, services: set[str], below: Sequence[str] | None = None
+) -> JaegerTrace:
+    """The trace, once spans of all these services have arrived and hang below one, or below these."""
 
     def arrived() -> JaegerTrace | None:
         trace = jaeger.trace(trace_id)
-        return trace if trace and services <= trace.services and trace.is_connected else None
+        if trace is None or not services <= trace.services:
+            return None
+        return trace if (len(trace.roots) == 1 if below is None else trace.roots == list(below)) else None
 
     return product.until(arrived)
+
+
+def is_one_spoken_question(product: Reached, jaeger: Jaeger) -> None:
+    """As the page speaks it: asked of web, and read aloud by the gateway in the trace of its turn."""
+    answer = product.ask(AMBER)
+    product.until(lambda: product.instance.request("GET", "/health/ready").status == 200, bound_s=120)
+    secret = product.instance.ask_json("POST", "/v1/realtime/client_secrets", {})
+    metadata = {
+        "phrase_id": "1:0",
+        "turn_id": answer.turn_id,
+        "traceparent": f"00-{answer.trace_id}-{answer.trace_id[16:]}-01",
+    }
+    message = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "The code is ORCHID-47."}]}
+    wanted = {"conversation": "none", "output_modalities": ["audio"], "tools": [], "input": [message]}
+    bearer = {"authorization": f"Bearer {secret['value']}"}
+    with connect(f"ws://{urlsplit(product.url).netloc}/v1/realtime", additional_headers=bearer) as call:
+        call.send(json.dumps({"type": "response.create", "response": {**wanted, "metadata": metadata}}))
+        while (heard := json.loads(call.recv(timeout=60)))["type"] != "response.done":
+            assert heard["type"] != "error", heard
+    # The page began the trace and has no spans of its own: what it asks of web and of the gateway stands side by side.
+    below = ["POST /api/turns", "voice response"]
+    whole(product, jaeger, answer.trace_id, {"web", "agent", "retriever", "voice-gateway"}, below)
+
+
+def has_a_link_to_its_trace(product: Reached, jaeger: Jaeger) -> None:
+    """The link below an answer in the page opens Jaeger's page of its trace."""
+    with launched() as browser:
+        page = browser.new_page()
+        page.goto(product.url)
+        expect(page.locator("#state-words")).to_contain_text("note")
+        page.get_by_label("Your question").fill(AMBER)
+        page.keyboard.press("Enter")
+        turn = page.locator(".turn").first
+        expect(turn).to_have_attribute("data-stage", "done", timeout=30_000)
+        with page.context.expect_page() as opened:
+            turn.get_by_role("link", name="How it was found").click()
+        opened.value.wait_for_load_state()
+        address = opened.value.url
+        shown = opened.value.evaluate("() => performance.getEntriesByType('navigation')[0].responseStatus")
+    assert address.startswith(f"{jaeger.url}/trace/")
+    assert shown == 200
+    is_one_question(product, jaeger, address.rsplit("/", 1)[1])
