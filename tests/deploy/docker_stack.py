@@ -16,7 +16,7 @@ from typing import Any
 
 from docker_engine import Engine
 
-from contracts.refreshes import RefreshReport
+from contracts.corpus import Corpus
 from embedded.instances import Instance
 from embedded.reached import Reached
 
@@ -107,10 +107,15 @@ class Stack(Reached):
         """The credential of the command line."""
         return self.settings["TALKDOWN_CLI_TOKEN"]
 
-    def compared(self) -> RefreshReport | None:
-        """The latest comparison of folder and index that found both there."""
-        report = self.corpus().last_refresh
-        return report if report is not None and report.status == "finished" else None
+    def embedded_nothing_since(self, before: Corpus) -> bool:
+        """Whether the index is as it was, by its last refresh too, and one that is asked for finds nothing to do."""
+        after, report = self.corpus(), self.refresh()
+        as_it_was = (after.documents, after.chunks, after.last_refresh) == (
+            before.documents,
+            before.chunks,
+            before.last_refresh,
+        )
+        return as_it_was and (report.unchanged, report.added, report.embedded) == (before.documents, 0, 0)
 
     def trace(self, trace_id: str) -> dict[str, Any] | None:
         """A trace as Jaeger's query API has it so far; nothing while it has none."""
