@@ -20,7 +20,7 @@ ANSWER_S = 3.0
 AGENT_CONNECTIONS, RETRIEVER_CONNECTIONS = 10, 16
 MACHINE_CORES, MACHINE_GB = 16, 64
 POSTGRES_CORES, POSTGRES_GB, POSTGRES_CONNECTIONS = 32, 128, 500
-RETRIEVER_GB = 8
+RETRIEVER_GB, COPIES = 8, 2
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Costs:
     disk_bytes: float
     vector_bytes: float
     words_bytes: float
-    """Of a passage, in the memory of every retriever."""
+    """Of a passage, in the memory of every retriever: its index of words."""
     agent_mb: float
     retriever_mb: float
     web_mb: float
@@ -74,10 +74,9 @@ class Costs:
     def of(cls, told: Mapping[str, Any]) -> Costs:
         """Read off the results of ``run.py``."""
         agent, retriever, local = told["agent"]["extractive"], told["retriever"], told["retriever_local"]
-        sizes, small = retriever["sizes_1536"], local["sizes_local"]
+        small = local["sizes_local"]
         web, calls = told["web"]["rounds"], told["gateway"]
         streamed = web[max(0, len(web) - 2)]
-        grown_mb = max(0.0, retriever["memory_mb"] - retriever["empty_memory_mb"])
         return cls(
             agent_s=agent["agent_ms"] / 1000,
             agent_postgres_s=agent["postgres_ms"] / 1000,
@@ -91,7 +90,7 @@ class Costs:
             passages_per_note=small["passages"] / local["local"]["documents"],
             disk_bytes=small["bytes_per_thousand"] / 1000,
             vector_bytes=small["searched_vectors_per_thousand"] / 1000,
-            words_bytes=grown_mb * 1e6 / sizes["passages"],
+            words_bytes=retriever["words"]["bytes_per_passage"],
             agent_mb=agent["memory_mb"],
             retriever_mb=local["memory_mb"],
             web_mb=told["web"]["memory_mb"],
@@ -153,9 +152,12 @@ def need(situation: Situation, costs: Costs) -> Need:
     gateways = math.ceil(seats_for(calls, LOST_CALLS) / (costs.calls_per_core * BUSY)) if calls > 1 else 1
     postgres = per_s * (costs.agent_postgres_s + costs.search_postgres_s) + saves * costs.note_postgres_s
     valkey = per_s * (costs.agent_valkey_s + DELTAS * costs.delta_valkey_s)
+    # What no retriever can hold is divided among them, with two copies of each part.
+    words_in_all_gb = retrievers * words_gb if words_gb <= RETRIEVER_GB else COPIES * words_gb
     memory_mb = (
         agents * costs.agent_mb
-        + retrievers * (costs.retriever_mb + words_gb * 1000)
+        + retrievers * costs.retriever_mb
+        + words_in_all_gb * 1000
         + webs * costs.web_mb
         + gateways * costs.gateway_mb
     )

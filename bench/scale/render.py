@@ -133,9 +133,9 @@ def needs(told: Mapping[str, Any]) -> str:
         ("partitions", lambda one: number(one.partitions)),
         ("disk of PostgreSQL, GB", lambda one: number(one.disk_gb)),
         ("graph of vectors in its memory, GB", lambda one: number(one.vectors_gb)),
-        ("words in each retriever's memory, GB", lambda one: number(one.words_gb)),
+        ("index of all words, in each retriever's memory, GB", lambda one: number(one.words_gb)),
         ("hours of the first filling, local model", lambda one: number(one.filling_h)),
-        ("**memory in all, GB**", lambda one: number(one.memory_gb)),
+        ("**memory in all, GB** (words divided where a retriever cannot hold them)", lambda one: number(one.memory_gb)),
         ("**machines of 16 cores and 64 GB**", lambda one: number(one.machines)),
     ]
     head = ("", *(one.name for one in SITUATIONS))

@@ -25,6 +25,7 @@ from house import House, Running, helper, shares, watching
 from chassis.bus import Options, open_bus
 from chassis.settings import ServiceSettings
 from contracts.search import SearchResult
+from retriever.lexical import LexicalChunk, LexicalIndex
 
 STUB = Path(__file__).with_name("stub.py")
 SHARE = 0.2
@@ -136,6 +137,23 @@ def sizes(house: House) -> dict[str, float]:
         "texts_per_thousand": (sum(by_name["chunks"]) + sum(by_name["documents"])) / thousands,
         "passages_per_gigabyte": 1e9 / (whole / passages),
     }
+
+
+def words(folder: Path, numbers: range) -> dict[str, float]:
+    """The index of words of these notes, which every retriever holds in its memory: its bytes, and the time to fill it."""
+    index, passages, began = LexicalIndex(folder), 0, time.process_time()
+    _, changed, _ = notes.refresh(numbers)
+    for event in changed:
+        for chunk in event.chunks:
+            passages += 1
+            beside = [one.plain for one in event.chunks if abs(one.ordinal - chunk.ordinal) == 1]
+            index.add(
+                [LexicalChunk(passages, event.revision, "en", chunk.plain, list(chunk.heading), "", "\n".join(beside))]
+            )
+    index.commit(1)
+    took = time.process_time() - began
+    size = sum(file.stat().st_size for file in folder.iterdir())
+    return {"passages": passages, "bytes_per_passage": size / passages, "ms_per_passage": took / passages * 1000}
 
 
 def found(retriever: Running) -> bytes:

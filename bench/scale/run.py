@@ -42,6 +42,9 @@ def retrieving(house: House, quick: bool) -> tuple[dict[str, Any], Path]:
         told["searches"] = retrievers.searched(house, one, 4, 5)
         told["sizes_1536"] = retrievers.sizes(house)
         told["memory_mb"] = one[0].memory_mb
+        words = house.folder / "words"
+        words.mkdir()
+        told["words"] = retrievers.words(words, range(documents))
         found.write_bytes(retrievers.found(one[0]))
     return told, found
 
