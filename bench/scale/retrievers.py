@@ -140,7 +140,7 @@ def sizes(house: House) -> dict[str, float]:
 
 
 def words(folder: Path, numbers: range) -> dict[str, float]:
-    """The index of words of these notes, which every retriever holds in its memory: its bytes, and the time to fill it."""
+    """The index of words of these notes, which every retriever holds in memory: its bytes, and the time to fill it."""
     index, passages, began = LexicalIndex(folder), 0, time.process_time()
     _, changed, _ = notes.refresh(numbers)
     for event in changed:
