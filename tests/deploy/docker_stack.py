@@ -22,7 +22,7 @@ from embedded.reached import Reached
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 SERVICES = ("retriever", "ingestor", "agent", "voice-gateway", "web")
-UP_S, DOWN_S, BUILD_S = 240.0, 90.0, 1500.0
+UP_S, DOWN_S, BUILD_S = 400.0, 90.0, 1500.0
 LOOPBACK = "127.0.0.1"
 
 
