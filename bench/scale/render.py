@@ -88,6 +88,8 @@ def measured(told: Mapping[str, Any]) -> str:
         f"Measured by `bench/scale` on {machine['cores']} cores ({machine['cpu']}), Python {machine['python']}, load"
         f" {machine['load']} at the start and {told['load_at_the_end']} at the end, {told['began']}."
     )
+    if max(machine["load"], told["load_at_the_end"]) > 2 * machine["cores"]:
+        head += " The machine had much else to do: the CPU can be read, the rates and ratios cannot."
     return head + "\n\n" + table(("one", "does", "CPU", "memory"), rows)
 
 

@@ -29,7 +29,9 @@ from retriever.lexical import LexicalChunk, LexicalIndex
 
 STUB = Path(__file__).with_name("stub.py")
 SHARE = 0.2
-WAIT_MS = 300
+WAIT_MS = 1000
+DIMENSIONS = 64
+"""Of the vectors when replicas are compared: the graph of longer ones is PostgreSQL's work, and would be the limit."""
 WITHIN_S = 1200.0
 SETTLES_S = 6.0
 """Twice a lease: by then the members have shared the partitions anew."""
@@ -171,13 +173,17 @@ def found(retriever: Running) -> bytes:
 
 
 def replicas(house: House, counts: Sequence[int], first: int, each: int, *, waits: bool) -> dict[str, Any]:
-    """The same for 1, 2, 4 retrievers: each with a share of a core, or with a provider that takes 300 ms to embed."""
+    """The same for 1, 2, 4 retrievers: each with a share of a core, or with a provider that takes a second to embed."""
     rounds: list[dict[str, Any]] = []
     held = True
-    with helper(STUB, "embeddings", WAIT_MS) as stub, ExitStack() as stack:
+    with helper(STUB, "embeddings", WAIT_MS if waits else 0, DIMENSIONS) as stub, ExitStack() as stack:
         retrievers: list[Running] = []
-        provider = {"embeddings": "openai", "OPENAI_API_KEY": "none", "OPENAI_BASE_URL": f"{stub.url}/v1"}
-        settings: dict[str, object] = dict(provider) if waits else {"embeddings": "scripted"}
+        settings: dict[str, object] = {
+            "embeddings": "openai",
+            "embedding_dimensions": DIMENSIONS,
+            "OPENAI_API_KEY": "none",
+            "OPENAI_BASE_URL": f"{stub.url}/v1",
+        }
         for count in counts:
             more = stack.enter_context(house.start("retriever", count - len(retrievers), **settings))
             retrievers += more

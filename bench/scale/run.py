@@ -3,7 +3,7 @@
 Each replica is a process of the product on the real PostgreSQL and Valkey that come with it, with their usual settings.
 First one of each with all the CPU there is; then 1, 2 and 4 side by side in the same run, once with a share of a core
 for each (``by_cpu``: two cores could not show more) and once with work that waits (``by_waiting``: a retriever or a
-provider behind it that takes 300 ms). Beside each figure stands the CPU that every process used, so that it can be
+provider behind it that takes its time). Beside each figure stands the CPU that every process used, so that it can be
 seen what the limit was. Result: ``bench/results/scale.json``; ``docs/scale.md`` is computed from it (``render.py``).
 """
 
@@ -73,7 +73,6 @@ def measure(quick: bool) -> dict[str, Any]:
         unit, found = retrieving(house, quick)
         note("retriever", unit)
         question = retrievers.question(random.Random(1))
-        note("retrievers_by_cpu", retrievers.replicas(house, COUNTS, 10_000, 8 if quick else 25, waits=False))
         note("agent", agents.units(house, found, question, seconds))
         note("agents_by_cpu", agents.replicas(house, found, question, COUNTS, seconds, waits=False))
         note("agents_by_waiting", agents.replicas(house, found, question, COUNTS, seconds, waits=True))
@@ -86,7 +85,9 @@ def measure(quick: bool) -> dict[str, Any]:
     with open_house() as house:
         note("retriever_local", modelled(house, quick))
     with open_house() as house:
-        note("retrievers_by_waiting", retrievers.replicas(house, COUNTS, 0, 20 if quick else 80, waits=True))
+        note("retrievers_by_cpu", retrievers.replicas(house, COUNTS, 0, 15 if quick else 30, waits=False))
+    with open_house() as house:
+        note("retrievers_by_waiting", retrievers.replicas(house, COUNTS, 0, 15 if quick else 40, waits=True))
     result["seconds"] = time.monotonic() - began
     result["load_at_the_end"] = machine()["load"]
     return result
