@@ -6,7 +6,6 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator
-from difflib import SequenceMatcher
 from pathlib import Path
 
 import psutil
@@ -21,7 +20,6 @@ from udp_relay import relay
 from embedded.product import Product, copy_of, environment_in, running
 
 CONNECTS_WITHIN_S = 6.0
-ALIKE = 0.8
 CODE = re.compile(r"orchid\W*(?:47|forty\W*seven)", re.IGNORECASE)
 
 pytestmark = pytest.mark.timeout(240)
@@ -56,8 +54,8 @@ def asked_and_answered(call: SpokenCall, folder: Path) -> None:
     """What was asked is shown as it was heard, answered from its source, and the answer is heard."""
     page = call.page
     heard = call.passes("conversation.item.input_audio_transcription.completed").event["transcript"]
-    # A small recogniser on a squeezed recording may miss a syllable now and then; what it heard is what is asked.
-    assert SequenceMatcher(None, heard.lower(), QUESTION.lower()).ratio() >= ALIKE, heard
+    # Where a name is written large in the notes it may be written so.
+    assert heard.lower() == QUESTION.lower()
     expect(page.locator(".question")).to_have_text(heard)
     turn = page.locator(".turn")
     expect(turn).to_have_attribute("data-stage", "done", timeout=BOUND_MS)

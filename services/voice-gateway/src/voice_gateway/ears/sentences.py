@@ -13,6 +13,7 @@ _ENDLESS: Final = """
     of to for from with without in on at by into onto about between among over under during before after than as
     like is are was were am be been being do does did has have had can could will would shall should may might must
     my your his her its our their this these those some any every each no not very more most
+    isn't aren't wasn't weren't don't doesn't didn't haven't hasn't hadn't can't couldn't won't wouldn't shouldn't
     what's where's who's how's it's that's there's i'm you're we're they're i've i'd i um uh er erm
     what when where why how
 """

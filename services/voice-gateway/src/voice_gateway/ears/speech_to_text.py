@@ -24,6 +24,8 @@ _OPTIONS: Final = {
     "return_audio_data": "false",
 }
 _SHORTEST: Final = RATE // 4
+_ROOM: Final = (RATE // 10, RATE * 4 // 10)
+"""Samples of silence put before and behind: words that stand at the very edge of a sound are misheard."""
 
 
 class _Option(ctypes.Structure):
@@ -82,6 +84,7 @@ class SpeechToText:
         """What is said in ``sound`` (16 kHz, ±1)."""
         if sound.size < _SHORTEST:
             sound = np.concatenate((sound, np.zeros(_SHORTEST - sound.size, np.float32)), dtype=np.float32)
+        sound = np.pad(sound, _ROOM)
         found = ctypes.POINTER(_Transcript)()
         self._check(
             self._library.moonshine_transcribe_without_streaming(
