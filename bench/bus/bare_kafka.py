@@ -32,12 +32,12 @@ async def publish(producer: Any, topic: str, events: Sequence[TurnRequested]) ->
     await asyncio.gather(*sent)
 
 
-async def consume(consumer: Any, handler: Callable[[TurnRequested], Awaitable[None]], total: int) -> None:
-    """Read, decode, handle and commit ``total`` events; what a read brought is committed together."""
-    left = total
-    while left > 0:
-        for records in (await consumer.getmany(timeout_ms=1000, max_records=AT_ONCE)).values():
+async def consume(consumer: Any, handler: Callable[[TurnRequested], Awaitable[None]], all_seen: asyncio.Event) -> None:
+    """Read, decode, handle and commit until all are seen; what a read brought is committed together."""
+    while not all_seen.is_set():
+        read = await consumer.getmany(timeout_ms=1000, max_records=AT_ONCE)
+        for records in read.values():
             for record in records:
                 await handler(TurnRequested.model_validate_json(record.value))
-            left -= len(records)
-        await consumer.commit()
+        if read:
+            await consumer.commit()

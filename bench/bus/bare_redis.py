@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import zlib
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, cast
@@ -35,11 +36,14 @@ async def publish(redis: Redis, events: Sequence[TurnRequested]) -> None:
 
 
 async def consume(
-    redis: Redis, group: str, count: int, handler: Callable[[TurnRequested], Awaitable[None]], total: int
+    redis: Redis,
+    group: str,
+    count: int,
+    handler: Callable[[TurnRequested], Awaitable[None]],
+    all_seen: asyncio.Event,
 ) -> None:
-    """Read, decode, handle and acknowledge ``total`` events; acknowledgements of a read go together."""
-    left = total
-    while left > 0:
+    """Read, decode, handle and acknowledge until all are seen; acknowledgements of a read go together."""
+    while not all_seen.is_set():
         answer = cast(Any, await redis.xreadgroup(group, "bare", dict.fromkeys(STREAMS, ">"), count=count, block=1000))
         async with redis.pipeline(transaction=False) as pipeline:
             for name, entries in answer:
@@ -48,5 +52,4 @@ async def consume(
                     await handler(TurnRequested.model_validate_json(fields[b"data"]))
                     places.append(place)
                 pipeline.xack(name, group, *places)
-                left -= len(places)
             await pipeline.execute()

@@ -1,9 +1,11 @@
 """What an event costs on the bus, beside the same work on bare redis-py and bare aiokafka, and how soon it is handled.
 
 The same events with the same fields go to eight streams, or partitions, in batches of twenty, and are read by a group,
-decoded into the same model, handled by a function that counts, and acknowledged. Told is the CPU of this process per
-event; the ways take turns, and the ratio is that of the medians. The bus also keeps leases, order by key, attempts,
-dead letters and traces; ``recorded`` is the bus with every span kept for export, as with a collector.
+decoded into the same model, handled by a function that counts, and acknowledged, a read at a time. Told is the CPU of
+this process per event; the ways take turns, and the ratio is that of the medians. ``as_they_come`` is a group that
+waits for events while they are published; ``backlog`` is one that joins when all are there, where bare aiokafka reads
+hundreds at once and handles them one after the other. The bus also keeps leases, order by key, attempts, dead letters
+and traces; ``recorded`` is the bus with every span kept for export, as with a collector.
 
 Then 500 events a second, each published by itself, for some seconds: from the beginning of a publish to the handler's.
 

@@ -85,7 +85,8 @@ class KafkaPartitions(ConsumerRebalanceListener):
 
     def hand_in(self, delivery: Delivery) -> None:
         """Give an event to the worker, at once or when its turn comes to be taken up alone."""
-        if self.progress[delivery.partition].waits(delivery):
+        progress = self.progress[delivery.partition]
+        if progress.suspects and progress.waits(delivery):
             self._wanted.set()
         else:
             self._take(delivery)

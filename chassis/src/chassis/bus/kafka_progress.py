@@ -101,7 +101,13 @@ class Progress:
 
     def settle(self, places: Iterable[bytes]) -> None:
         """Records were let go of."""
-        self._open.difference_update(map(int, places))
+        for place in places:
+            self._open.discard(int(place))
+
+    @property
+    def suspects(self) -> bool:
+        """Whether anything may have to be taken up alone."""
+        return self._left.suspect > 0
 
     def waits(self, delivery: Delivery) -> bool:
         """Whether an event is to be taken up alone; it is kept here until its turn comes."""
