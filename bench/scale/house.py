@@ -114,8 +114,20 @@ def shares(running: Sequence[Running], part: float) -> Generator[bool]:
         for one in running:
             one.end()
         for folder in folders:
-            with contextlib.suppress(OSError):
-                folder.rmdir()
+            _remove(folder)
+
+
+def _remove(folder: Path) -> None:
+    """Remove a group of processes that have ended; the kernel counts them out a moment later."""
+    for _ in range(50):
+        try:
+            folder.rmdir()
+        except FileNotFoundError:
+            return
+        except OSError:
+            time.sleep(0.1)
+        else:
+            return
 
 
 @dataclass
