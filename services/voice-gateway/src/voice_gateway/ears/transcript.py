@@ -1,7 +1,7 @@
 """The words of one turn, made in pieces while it is spoken.
 
 A piece that ended in a pause and is long enough is never listened to again; the one that is being spoken is, at growing
-intervals, so that the work stays within about three times the sound's length however long somebody speaks::
+intervals, so that the work stays within about twice the sound's length however long somebody speaks::
 
     |--- piece 1, done ---|-- piece 2, done --|--- spoken now ---
                         pause               pause      ^ heard so far: again and again, each time a guess
@@ -22,7 +22,7 @@ _DONE_MS: Final = 6_000
 _LONGEST_MS: Final = 15_000
 _CUT_WITHIN_MS: Final = 4_000
 _FIRST_GUESS_MS: Final = 800
-_GUESS_GROWTH: Final = 0.5
+_GUESS_GROWTH: Final = 1.0
 
 Decode = Callable[[bytes, bool], Awaitable[str]]
 """The words of PCM16 at 16 kHz; the flag says that it is only a guess, which gives way to others."""
