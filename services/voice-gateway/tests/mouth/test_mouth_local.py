@@ -137,6 +137,17 @@ async def test_a_guess_is_forgotten_after_a_while(tmp_path: Path) -> None:
         assert len(here.asked) == 2
 
 
+async def test_what_comes_behind_a_long_speech_is_kept_until_it_ends(tmp_path: Path) -> None:
+    async with rig(tmp_path, kept_s=0.05) as here:
+        async with aclosing(here.mouth.speak("one two", HEART)) as pieces:
+            await anext(pieces)
+            here.mouth.prepare("next", HEART)
+            await until(lambda: len(here.asked) == 2)
+            await asyncio.sleep(0.2)
+        await here.said("next")
+        assert len(here.asked) == 2
+
+
 async def test_closing_the_speech_stops_the_work_and_frees_its_place(tmp_path: Path) -> None:
     async with rig(tmp_path, places=1) as here:
         async with aclosing(here.mouth.speak("one slow slow slow slow", HEART)) as pieces:

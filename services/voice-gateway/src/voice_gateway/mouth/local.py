@@ -140,7 +140,7 @@ class LocalMouth:
         with contextlib.suppress(MouthBusy, ModelDied):
             # While something is spoken there is time for long pieces, which sound better.
             self._prepared[key] = self._make(text, key[1], due=GUESS, hurried=not self._spoken)
-            asyncio.get_running_loop().call_later(self._kept_s, self._forget, key, self._prepared[key])
+            self._keep(key, self._prepared[key])
 
     def forget(self, text: str, manner: Manner) -> None:
         """Make no more of what was prepared of ``text``."""
@@ -161,6 +161,16 @@ class LocalMouth:
     def _heeded(self, manner: Manner) -> Manner:
         voice = manner.voice if manner.voice in self._voices else self._voices[0]
         return Manner(voice, min(max(manner.speed, SLOWEST), FASTEST))
+
+    def _keep(self, key: tuple[str, Manner], making: _Making) -> None:
+        asyncio.get_running_loop().call_later(self._kept_s, self._expire, key, making)
+
+    def _expire(self, key: tuple[str, Manner], making: _Making) -> None:
+        # However long something is spoken, what comes behind it is still wanted.
+        if self._spoken and self._prepared.get(key) is making:
+            self._keep(key, making)
+        else:
+            self._forget(key, making)
 
     def _forget(self, key: tuple[str, Manner], only: _Making | None = None) -> None:
         if key in self._prepared and only in (None, self._prepared[key]):
