@@ -25,8 +25,10 @@ _FIRST: Final = (20, 40)
 _LONGEST: Final = 120
 _SECOND: Final = 24
 """Frames that are to be made while the first stretch plays."""
-_LATE: Final = (16, 60)
-"""Frames within which a stretch ends at a pause, where it cannot be in time anyway."""
+_LEAST: Final = 16
+"""Frames of a stretch that is worth what is sounded beside it."""
+_LATE: Final = (32, 60, 120)
+"""Frames within which a stretch ends at a pause, where it cannot be in time anyway; or about which, without a pause."""
 _REST: Final = 12
 """Frames that are no stretch of their own at a breath's end."""
 _SAFE: Final = 0.8
@@ -52,12 +54,15 @@ class Stride:
         if ahead_s is None:
             wanted = round(self._rate * (_SECOND + 2 * BESIDE) / _SAFE)
             soon = first + min(max(_FIRST[0], wanted), _FIRST[1])
-            late = self._rate > _KEEPS_UP
-            return self._whole(ends, first, self._pause(ends, soon, first + _LATE[1]) if late else self._at(ends, soon))
+            chosen = self._at(ends, soon)
+            if self._rate > _KEEPS_UP:
+                chosen = self._pause(ends, soon, first + _LATE[1], chosen)
+            return self._whole(ends, first, chosen)
         affordable = min(_LONGEST, int(_SAFE * ahead_s / (self._rate * FRAME_S)) - 2 * BESIDE)
-        within = [place for place, end in enumerate(ends) if _LATE[0] <= end.frame - first <= affordable]
+        within = [place for place, end in enumerate(ends) if _LEAST <= end.frame - first <= affordable]
         if not within:
-            return self._whole(ends, first, self._pause(ends, first + _LATE[0], first + _LATE[1]))
+            least, usual, most = (first + frames for frames in _LATE)
+            return self._whole(ends, first, self._pause(ends, least, most, self._at(ends, usual)))
         pauses = [place for place in within if ends[place].pauses and ends[place].frame > first + affordable // 2]
         return self._whole(ends, first, (pauses or within)[-1])
 
@@ -65,10 +70,10 @@ class Stride:
     def _at(ends: Sequence[End], frame: int) -> int:
         return next((place for place, end in enumerate(ends) if end.frame >= frame), len(ends) - 1)
 
-    def _pause(self, ends: Sequence[End], least: int, most: int) -> int:
-        """The first pause from ``least`` to ``most``, or where there is none the first end from ``least`` on."""
-        found = (place for place, end in enumerate(ends) if least <= end.frame <= most and end.pauses)
-        return next(found, self._at(ends, least))
+    @staticmethod
+    def _pause(ends: Sequence[End], least: int, most: int, otherwise: int) -> int:
+        """The first pause from ``least`` to ``most``, or what there is otherwise."""
+        return next((n for n, end in enumerate(ends) if least <= end.frame <= most and end.pauses), otherwise)
 
     @staticmethod
     def _whole(ends: Sequence[End], first: int, chosen: int) -> int:
