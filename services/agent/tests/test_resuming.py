@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from uuid import uuid4
 
 import pytest
@@ -11,10 +12,10 @@ from redis.asyncio import Redis
 
 from agent.followups import search_text
 from agent.history import PastTurn
-from agent.resuming import asked_again
+from agent.resuming import asked_again, resume
 from chassis.postgres import Pool
 from contracts.frames import Sentence, Sources
-from contracts.turns import CancelRequested
+from contracts.turns import CancelRequested, Turn
 
 pytestmark = pytest.mark.behaviour("V11")
 
@@ -159,3 +160,34 @@ async def test_without_an_answer_before_it_a_wish_is_a_question(pool: Pool, redi
     async with rig(pool, redis, search=FakeSearch()) as agent:
         await agent.ended((await agent.ask("Continue", uuid4())).turn_id)
         assert [query for query, _ in agent.search.asked] == ["Continue"]
+
+
+def _turn(question: str, answer: str, *, abstained: bool = False, sentences: int = 1) -> Turn:
+    spans = [(0, len(answer))][:sentences]
+    return Turn(
+        turn_id=uuid4(),
+        chat_id=uuid4(),
+        trace_id="a" * 32,
+        question=question,
+        status="completed",
+        answer=answer,
+        abstained=abstained,
+        sentences=tuple(Sentence(index=0, span=span, verdict="unsupported") for span in spans),
+        asked_at=datetime.now(UTC),
+    )
+
+
+ABSTENTION = _turn("Who founded Rome?", "The notes do not answer that.", abstained=True)
+
+
+async def test_an_abstention_that_is_said_again_still_is_one() -> None:
+    again = resume("repeat", [ABSTENTION])
+    assert again is not None
+    assert [piece.abstained async for piece in again.pieces()][-1]
+
+
+def test_that_there_is_nothing_left_is_not_what_is_said_again() -> None:
+    nothing_left = _turn("Go on.", "That was all of it.", sentences=0)
+    again = resume("repeat", [nothing_left, ABSTENTION])
+    assert again is not None
+    assert again.text == ABSTENTION.answer

@@ -201,6 +201,21 @@ async def test_a_client_says_itself_how_much_of_an_item_was_heard() -> None:
     assert caller.agent.reported == [(caller.agent.turns[0], len("The code is"))]
 
 
+@pytest.mark.behaviour("V11")
+async def test_what_was_cleared_before_it_was_heard_does_not_become_heard() -> None:
+    caller = Caller(agent=HandAgent(LONG))
+    await answered(caller, 300)
+    item = caller.session.conversation.last
+    assert item is not None
+    await caller.say("output_audio_buffer.clear")
+    await caller.hear_until("conversation.item.truncated")
+    heard = item.text
+    await caller.say("conversation.item.truncate", item_id=item.id, content_index=0, audio_end_ms=700)
+    await caller.hear_until("conversation.item.truncated")
+    assert item.text == heard
+    assert max(characters for _, characters in caller.agent.reported) <= len("The code")
+
+
 @pytest.mark.parametrize("where", [{"item_id": "nowhere"}, {"item_id": "item_mine"}, {"content_index": 1}])
 async def test_what_was_not_spoken_is_not_truncated(where: dict[str, object]) -> None:
     caller = Caller()

@@ -192,6 +192,22 @@ async def test_an_event_of_sound_is_larger_than_others_may_be_and_bounded_too() 
     assert (await caller.error())["code"] == "event_too_large"
 
 
+@pytest.mark.parametrize("voice", [{"id": {}}, {"id": ["x"]}, {"id": "nobody"}])
+async def test_a_voice_that_is_none_is_refused(voice: dict[str, object]) -> None:
+    caller = Caller()
+    await caller.put_question()
+    await caller.say("response.create", response={"audio": {"output": {"voice": voice}}})
+    assert (await caller.error())["code"] == "invalid_value"
+
+
+async def test_an_item_of_text_is_no_larger_because_sound_may_be_and_the_session_goes_on() -> None:
+    caller = Caller(max_message_bytes=1024, max_sound_message_bytes=500_000)
+    await caller.put_question("x" * 100_000)
+    assert (await caller.error())["code"] == "event_too_large"
+    await caller.put_question()
+    assert caller.session.conversation.last is not None
+
+
 async def test_an_item_of_sound_is_transcribed_and_can_be_asked_about() -> None:
     caller = Caller("What is the code?")
     part = {"type": "input_audio", "audio": b64(tone(1200))}

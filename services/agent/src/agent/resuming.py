@@ -85,6 +85,8 @@ class Resumed:
     text: str
     sentences: tuple[Sentence, ...]
     sources: tuple[Source, ...]
+    abstained: bool = False
+    """Whether the earlier answer said that the notes do not hold it; said again it still does."""
 
     async def pieces(self) -> AsyncGenerator[Piece]:
         """As an answerer would write it; a sentence that was supported is so by the same lines."""
@@ -99,7 +101,7 @@ class Resumed:
             yield Piece(last, quoted=quoted)
         if rest := self.text[end:]:
             yield Piece(rest, quoted=())
-        yield Piece(abstained=False)
+        yield Piece(abstained=self.abstained)
 
 
 def resume(wish: Wish, newest_first: Sequence[Turn]) -> Resumed | None:
@@ -107,6 +109,9 @@ def resume(wish: Wish, newest_first: Sequence[Turn]) -> Resumed | None:
     turns = [turn for turn in newest_first if turn.answer]
     if wish == "continue":
         turns = [turn for turn in turns if asked_again(turn.question) != "repeat"]
+    else:
+        # "That was all of it" is nothing that somebody wants to hear again.
+        turns = [turn for turn in turns if turn.sentences]
     if not turns:
         return None
     turn = turns[0]
@@ -135,4 +140,4 @@ def _said(turn: Turn, sentences: Sequence[Sentence]) -> Resumed | None:
         start = len(text)
         text += (turn.answer or "")[sentence.span[0] : sentence.span[1]].strip()
         moved.append(sentence.model_copy(update={"index": index, "span": (start, len(text))}))
-    return Resumed(text, tuple(moved), turn.sources) if moved else None
+    return Resumed(text, tuple(moved), turn.sources, turn.abstained) if moved else None

@@ -97,6 +97,11 @@ class ItemCreate(ClientEvent):
     previous_item_id: Id | None = None
 
 
+def sound_in(event: ClientEvent) -> int:
+    """The bytes of an event that are the sound of its item."""
+    return sum(len(part.audio or "") for part in event.item.content) if isinstance(event, ItemCreate) else 0
+
+
 class ItemRetrieve(ClientEvent):
     """``conversation.item.retrieve``."""
 

@@ -88,8 +88,8 @@ class Session:
             self._refuse_large(message, self._largest)
             event = protocol.read(message, audible=self._listening is not None)
             event_id = event.event_id
-            if not isinstance(event, (protocol.AudioAppend, protocol.ItemCreate)):
-                self._refuse_large(message, self._around.settings.max_message_bytes)
+            if not isinstance(event, protocol.AudioAppend):
+                self._refuse_large(message, self._around.settings.max_message_bytes + protocol.sound_in(event))
             await self._do(event)
         except EventError as error:
             error.event_id = error.event_id or event_id
@@ -178,18 +178,19 @@ class Session:
         item = self.conversation.get(event.item_id)
         if item.said is None or event.content_index:
             raise EventError("invalid_value", "Only the sound of a spoken answer can be truncated.", param="item_id")
-        if event.audio_end_ms > item.said.speech.duration_ms:
+        speech = item.said.speech
+        if event.audio_end_ms > speech.duration_ms:
             raise EventError(
-                "invalid_value",
-                f"The sound of this item is {item.said.speech.duration_ms} ms long.",
-                param="audio_end_ms",
+                "invalid_value", f"The sound of this item is {speech.duration_ms} ms long.", param="audio_end_ms"
             )
         if item.status == "in_progress":
             await self._floor.interrupt()  # stock clients truncate while it is spoken, and play no more of it
             return
-        self.emit(item.truncate(event.audio_end_ms))
+        # Of what was cleared nothing has been heard but what was played.
+        heard_ms = min(event.audio_end_ms, speech.played_ms) if speech.over.is_set() else event.audio_end_ms
+        self.emit(item.truncate(heard_ms))
         if item.said.turn_id is not None:
-            self._around.agent.heard(item.said.turn_id, item.said.heard_of_answer(event.audio_end_ms))
+            self._around.agent.heard(item.said.turn_id, item.said.heard_of_answer(heard_ms))
 
 
 def session_span(grant: Grant) -> telemetry.span:

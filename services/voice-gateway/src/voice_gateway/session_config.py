@@ -204,13 +204,13 @@ class Means:
         """The voice that stands for the named one."""
         if isinstance(named, dict):
             named = cast(Mapping[str, object], named).get("id")
-        if named is None or named in PROVIDERS_VOICES:
+        if named is None or (isinstance(named, str) and named in PROVIDERS_VOICES):
             return self.voices[0]
-        if named not in self.voices:
+        if not isinstance(named, str) or named not in self.voices:
             raise EventError(
                 "invalid_value", f"There is no such voice; there are: {', '.join(self.voices)}.", param=param
             )
-        return str(named)
+        return named
 
 
 def _merged(before: Mapping[str, Any], patch: Mapping[str, Any]) -> JsonObject:

@@ -12,7 +12,7 @@ from voice_gateway.ears.vocabulary import Correction, Lexicon
 
 VOCABULARY = (
     "ORCHID-47", "Merrow Glasshouse", "merrowctl", "Nkemelu", "Ilse Brandt", "snake_case", "Kubernetes", "Kuechly",
-    "C#", "pgvector", "Valves", "Dry House", "v2.1", "401", "Lee",
+    "C#", "pgvector", "Open", "weeks", "heads", "keypad", "draws", "Valves", "Dry House", "v2.1", "401", "Lee",
     "Welwitschia",
 )  # fmt: skip
 LEXICON = Lexicon.read(*(str(model_files.inside_package(*file)) for file in model_files.LEXICON))
@@ -64,12 +64,21 @@ def test_what_sounds_alike_becomes_the_name(heard: str, meant: str) -> None:
         "The lee of the wall is dry, and so is the house.",
         "Call 401, please.",
         "Marrow soup is good.",
+        "What does OpenAI do?",
+        "What is x?",
+        "The ids are copied, and the request was denied twice.",
+        "The tries are counted.",
         "",
         "...",
     ],
 )
 def test_what_was_heard_right_stays(text: str) -> None:
     assert CORRECT(text) == text
+
+
+def test_everyday_words_that_the_notes_write_in_capitals_do_not_shout() -> None:
+    correct = Correction(("AND", "KEY", "NOT", "ORCHID"), LEXICON)
+    assert correct("and the key is not here, the orchid is") == "and the key is not here, the orchid is"
 
 
 def test_without_a_vocabulary_nothing_changes() -> None:

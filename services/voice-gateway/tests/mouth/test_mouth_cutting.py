@@ -67,6 +67,10 @@ def test_joined_the_breaths_are_the_text(text: str, hurried: bool) -> None:
         assert all(any(letter.isalpha() for letter in word.spoken) for breath in found for word in breath.words)
 
 
+def test_what_is_spelt_out_counts_for_what_it_takes_to_say_it() -> None:
+    assert len(cut("The " + "WWW " * 30)) > len(cut("The " + "Wow " * 30))
+
+
 def test_even_one_long_number_is_spoken_in_breaths_that_the_model_can_take() -> None:
     found = cut("1" * 200)
     assert "".join(texts("1" * 200, found)) == "1" * 200

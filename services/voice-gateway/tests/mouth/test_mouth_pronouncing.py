@@ -77,7 +77,11 @@ def test_any_words_have_sounds_that_the_model_knows(lexicon: Lexicon, text: str)
 
 
 def test_of_the_longest_breath_the_model_takes_every_word(lexicon: Lexicon) -> None:
-    text = "extraordinarily " * 30
+    for text in ("extraordinarily " * 30, "The " + "WWW " * 60, "Key " + "XJDWKQWZ-" * 24 + " end"):
+        of_every_word_something_is_said(text, lexicon)
+
+
+def of_every_word_something_is_said(text: str, lexicon: Lexicon) -> None:
     for breath in breaths(text, normalised(text), hurried=False):
         score = score_of(breath, lexicon)
         assert len(score.numbers) <= LONGEST

@@ -92,6 +92,13 @@ def test_where_stretches_of_different_levels_meet_nothing_jumps() -> None:
     assert np.max(np.abs(np.diff(joined))) < 1.5 * smooth
 
 
+def test_sound_that_begins_behind_a_seam_is_heard_once() -> None:
+    late = np.concatenate((quiet(0.56), tone(1.0), quiet(0.3)))
+    whole, parts = shaped(late, "y"), in_stretches(late, (RATE // 2, len(late)), (1.0, 1.0))
+    assert abs(sum(map(len, parts)) - len(whole)) < RATE // 20
+    assert np.max(np.abs(np.diff(np.concatenate(parts)))) < 1.5 * np.max(np.abs(np.diff(whole)))
+
+
 def test_a_crack_at_the_beginning_of_a_stretch_is_not_heard_and_silences_nothing() -> None:
     first, second = tone(0.5), tone(0.6)
     second[:100] = 90.0

@@ -19,12 +19,17 @@ test("each state of a call has its own words", () => {
   assert.equal(doingLine({ kind: "hearing", words: "" }, "answering", OPEN), "Listening to you…");
   assert.equal(doingLine({ kind: "thinking" }, null, OPEN), "Understanding…");
   assert.equal(doingLine({ kind: "thinking" }, "searching", OPEN), "Searching your notes…");
+  assert.equal(doingLine({ kind: "thinking", ready: true }, null, OPEN), "About to speak…");
+  assert.equal(doingLine({ kind: "speaking", ...speaking }, null, OPEN, "Mhm."), "Heard “Mhm.”, and went on.");
+  assert.equal(doingLine({ kind: "listening" }, null, OPEN, "Stop."), "Heard “Stop.”.");
   assert.equal(doingLine({ kind: "listening" }, "answering", OPEN), "Answering…");
   assert.equal(doingLine(speaking, "answering", OPEN), "Speaking. Talk to interrupt.");
   assert.equal(doingLine(speaking, "answering", hold), "Speaking.");
 });
 
 test("the orb speaks when the agent does, whatever the turn's stage", () => {
+  assert.equal(orbState(on({ kind: "thinking" }), null), "searching");
+  assert.equal(orbState(on({ kind: "thinking", ready: true }), null), "answering");
   assert.equal(orbState({ kind: "off" }, null), "idle");
   assert.equal(orbState(on({ kind: "silent" }), null), "idle");
   assert.equal(orbState(on({ kind: "listening" }), null), "listening");

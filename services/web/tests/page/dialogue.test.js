@@ -126,6 +126,21 @@ test("V6. speech mutes at once, and an utterance ends the answer where it was he
   assert.equal(session.of("response.create").length, 2);
 });
 
+test("V6. who asks for silence gets it, and is asked nothing in return", () => {
+  const { dialogue, session, clock, seen, doing } = opened();
+  answered(dialogue, ANSWER, "t1");
+  session.begin();
+  clock.pass(700);
+  session.speechStarted();
+  session.speechStopped();
+  session.commit();
+  session.transcript("Hold on, stop.");
+  assert.deepEqual(seen.asked, []);
+  assert.equal(seen.interrupted.length, 1);
+  assert.equal(session.of("output_audio_buffer.clear").length, 1);
+  assert.equal(doing().kind, "listening");
+});
+
 for (const [name, end] of [
   ["the session forgets what it heard", ({ session }) => session.tell({ type: "input_audio_buffer.cleared" })],
   ["its transcript is blank", ({ session }) => (session.commit(), session.transcript(" "))],

@@ -74,6 +74,15 @@ test("V5. at most 100 phrases wait, and the person is told once", () => {
   say("And more.");
   assert.deepEqual(seen.trouble, ["too_long"]);
   assert.equal(session.of("response.create").length, 1);
+  session.begin();
+  session.end();
+  say("Behind what was left out.");
+  for (let at = 0; at < MOST_WAITING + 20; at++) {
+    session.begin();
+    session.end();
+  }
+  const said = session.of("response.create").map(({ response }) => response.input[0].content[0].text);
+  assert.equal(said.at(-1), `Phrase ${MOST_WAITING - 1}.`);
 });
 
 test("V5. a phrase that fails is passed over", () => {
@@ -103,6 +112,19 @@ test("V5. a session that is still busy is asked again", () => {
   assert.deepEqual(seen.trouble, []);
   queue.handle({ type: "error", error: { ...busy, code: "invalid_value" } });
   assert.deepEqual(seen.trouble, ["unspoken"]);
+});
+
+test("V6. a phrase that is to be asked for again is asked for when a sound of the person was nothing", () => {
+  const { clock, session, queue, say } = opened({ silentIds: true });
+  say("One.");
+  const busy = { code: "conversation_already_has_active_response", event_id: "speech:1:0", message: "" };
+  queue.handle({ type: "error", error: busy });
+  clock.pass(100);
+  queue.hold();
+  clock.pass(400);
+  assert.equal(session.of("response.create").length, 1);
+  queue.resume();
+  assert.equal(session.of("response.create").length, 2);
 });
 
 test("V6. when speech starts the page is silent at once, and goes on where it was when it was none", () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Utterances, isBackchannel } from "../../src/web/page/utterances.js";
+import { Utterances, asksForSilence, isBackchannel } from "../../src/web/page/utterances.js";
 
 const committed = (id) => ({ type: "input_audio_buffer.committed", item_id: id });
 const completed = (id, transcript) => ({
@@ -47,4 +47,9 @@ test("V10. listening is no question", () => {
   for (const text of ["What?", "Yes, and where is it?", "Stop.", "No.", "Right side or left side?", "", "m".repeat(39) + "x"]) {
     assert.ok(!isBackchannel(text), text);
   }
+});
+
+test("who asks for silence asks nothing else", () => {
+  for (const said of ["Stop.", "Hold on, stop!", "Thank you.", "That’s enough", "Danke!"]) assert.ok(asksForSilence(said), said);
+  for (const said of ["Stop the boiler?", "What does enough mean?", "", "Wait for the gauge?"]) assert.ok(!asksForSilence(said), said);
 });

@@ -30,7 +30,17 @@ _PARTS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_]+")
 _SYMBOLS: Final = (("#", " sharp "), ("+", " plus "), ("&", " and "), ("@", " at "))
 _SEPARATORS: Final = frozenset(("dash", "hyphen", "minus", "underscore", "slash", "dot", "point"))
 _OWNED: Final = re.compile(r"['’]s$")
-_ENDINGS: Final = (("s", ""), ("es", ""), ("ies", "y"), ("ed", ""), ("ed", "e"), ("ing", ""), ("ing", "e"), ("er", ""))
+_ENDINGS: Final = (
+    ("s", ""),
+    ("es", ""),
+    ("ies", "y"),
+    ("ed", ""),
+    ("ed", "e"),
+    ("ied", "y"),
+    ("ing", ""),
+    ("ing", "e"),
+    ("er", ""),
+)
 _SHORTEST: Final = 3
 _SHORTEST_BY_EAR: Final = 4
 _COMPARED: Final = 12
@@ -80,6 +90,8 @@ class _Entry:
     squashed: str
     sounds: frozenset[str]
     rank: int
+    plain: bool
+    """Whether it is a single word of everyday English."""
 
     @cached_property
     def counts(self) -> tuple[int, ...]:
@@ -156,10 +168,15 @@ class Correction:
         if len(squashed) < _SHORTEST or squashed.isdigit() or len(parts) > _LONGEST + 2 or squashed in self._spelt:
             return
         strange = [part for part in parts if not part.isdigit() and not self._lexicon.is_common(part)]
-        mixed = any(not char.isalpha() and char not in " '’" for char in written) or _inner_capital(written)
+        mixed = any(not char.isalpha() and char not in " '’" for char in written) or (
+            # An everyday word in capitals is one that somebody stressed.
+            _inner_capital(written) and bool(strange or not written.isupper())
+        )
         plain = not strange and not mixed
         spoken = "".join(part if part.isdigit() else self._lexicon.sounds(part) for part in parts)
-        entry = _Entry(written, squashed, frozenset((spoken, sounds_of_spelling(squashed))), rank)
+        entry = _Entry(
+            written, squashed, frozenset((spoken, sounds_of_spelling(squashed))), rank, plain and len(parts) == 1
+        )
         if not plain:
             self._spelt[squashed] = entry
         if min(map(len, entry.sounds)) < _SHORTEST_BY_EAR or not any(char.isalpha() for char in squashed):
@@ -181,13 +198,15 @@ class Correction:
         english = not any(strange)
         least = _LIKE_STRANGE if all(strange) else _LIKE_PARTLY if any(strange) else _LIKE_ENGLISH
         spoken = _sounds(words, self._lexicon.sounds)
+        if len(spoken) < _SHORTEST_BY_EAR:
+            return None
         best: tuple[float, _Entry] | None = None
         near = self._by_skeleton.get(skeleton(spoken), ()) if english else self._nearest(spoken)
         for entry in near:
             if english and (len(spoken) < _SURE_LENGTH or (len(span) == 1 and " " not in entry.written)):
                 continue
             like = max(likeness(spoken, known) for known in entry.sounds)
-            if like >= least and (best is None or like > best[0]):
+            if like >= (_LIKE_ENGLISH if entry.plain else least) and (best is None or like > best[0]):
                 best = (like, entry)
         return best
 

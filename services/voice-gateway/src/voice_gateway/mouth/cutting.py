@@ -27,6 +27,7 @@ _SMALL: Final = _words(
     "by at of into than as so then not the a an"
 )
 _CLAUSE_ENDS: Final = tuple(",;:—….!?")
+_SPELT: Final = re.compile(r"[A-Z]{2,}|(?<![^\W\d_])[^\W\d_aeiouyAEIOUY]{3,}(?![^\W\d_])")
 _MARK: Final = re.compile(r"[.,;:!?…—]")
 
 
@@ -38,6 +39,12 @@ class Word:
     start: int
     inside: bool
     """Whether it belongs to what was written as one with the word before."""
+
+    @property
+    def length(self) -> int:
+        """Of its sounds and the space behind it, in letters: one that is spelt out has three for each of its own."""
+        spelt = sum(len(letters) for letters in _SPELT.findall(self.spoken))
+        return len(self.spoken) + 1 + 2 * spelt
 
     @property
     def pauses(self) -> bool:
@@ -87,11 +94,11 @@ def _words_of(parts: list[Part]) -> list[Word]:
 def _cut(words: list[Word], first: int, size: int) -> int:
     """Where the breath that begins with ``first`` ends, at best: the number of the word after it."""
     length, best, rank = 0, first + 1, -1
-    whole = sum(len(word.spoken) + 1 for word in words[first:])
+    whole = sum(word.length for word in words[first:])
     if whole <= size * 1.3:
         return len(words)
     for place in range(first, len(words) - 1):
-        length += len(words[place].spoken) + 1
+        length += words[place].length
         if length > size and rank >= 0:
             break
         worth = _worth(words, place)

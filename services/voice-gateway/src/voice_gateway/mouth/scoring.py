@@ -64,8 +64,8 @@ def score_of(breath: Breath, lexicon: Lexicon) -> Score:
     for place, (start, sounds) in enumerate(said):
         if place == len(said) - 1 and breath.last and sounds[-1].isalpha():
             sounds += "."
-        its = numbers_of(sounds)
-        if not its or len(numbers) + len(its) + 1 > LONGEST:
+        its = numbers_of(sounds)[: max(0, LONGEST - len(numbers) - 1)]
+        if not its:
             continue
         numbers += [*(_SPACE if numbers else ()), *its]
         word = bisect_right(starts, start) - 1

@@ -45,7 +45,8 @@ class Shaper:
         """
         samples = self._evened(samples, before, behind)
         if self._held is None:
-            speech = _opened(samples[before:])
+            # What is blended into the next stretch stays whole.
+            speech = _opened(samples[before:], len(samples) - before - (0 if whole else behind + _BLEND))
         else:
             speech = samples[before - _BLEND :].copy()
             rise = np.linspace(0, 1, len(self._held), dtype=np.float32)
@@ -83,10 +84,10 @@ class Shaper:
         return np.concatenate((kept, pause))
 
 
-def _opened(speech: Samples) -> Samples:
-    """Without the silence before the first sound."""
+def _opened(speech: Samples, most: int) -> Samples:
+    """Without the silence before the first sound, which has ``most`` samples at the most."""
     (loud,) = np.nonzero(_levels(speech) > _SILENCE)
-    start = max(0, int(loud[0]) * _STEP - int(_LEAD_S * RATE)) if len(loud) else 0
+    start = max(0, min(int(loud[0]) * _STEP - int(_LEAD_S * RATE), most)) if len(loud) else 0
     opened = speech[start:].copy()
     rise = np.linspace(0, 1, _FADE, dtype=np.float32)
     opened[: len(rise)] *= rise[: len(opened)]

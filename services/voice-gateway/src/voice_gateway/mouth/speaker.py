@@ -60,6 +60,7 @@ class Speaker:
             if plan is None:
                 yield 0, 0, b""
         if plan is None:
+            yield breath.words[0].start, breath.end, b""
             return
         shaper = Shaper(breath.words[-1].spoken[-1:], last=breath.last, speed=speed)
         ends, first, start = score.ends(breath, plan.lengths), score.begins(plan.lengths), breath.words[0].start

@@ -27,13 +27,14 @@ const SEARCHING = new Set(/** @type {(Stage | null)[]} */ (["asking", "waiting",
  */
 export function doingLine(doing, stage, talk, aside = "") {
   if (talk.held || doing.kind === "hearing") return "Listening to you…";
-  if (aside !== "") return `Heard “${aside}”, and went on.`;
+  if (aside !== "") return doing.kind === "listening" ? `Heard “${aside}”.` : `Heard “${aside}”, and went on.`;
   if (doing.kind === "speaking") {
     if (talk.mode === "hold") return "Speaking.";
     return talk.muted ? "Speaking. You are muted." : "Speaking. Talk to interrupt.";
   }
   if (doing.kind === "thinking" || stage !== null) {
     if (SEARCHING.has(stage)) return "Searching your notes…";
+    if (doing.kind === "thinking" && doing.ready) return "About to speak…";
     return stage === "answering" ? "Answering…" : "Understanding…";
   }
   if (talk.mode === "hold") return talk.touch ? "Hold the button and talk." : "Hold Space or the button, and talk.";
@@ -58,8 +59,9 @@ export function keysLine(talk) {
  */
 export function orbState(connection, stage) {
   const doing = connection.kind === "on" ? connection.doing.kind : "silent";
+  const ready = connection.kind === "on" && connection.doing.kind === "thinking" && connection.doing.ready;
   if (doing === "hearing" || doing === "speaking") return doing;
-  if (doing === "thinking" && stage === null) return "searching";
+  if (doing === "thinking" && stage === null) return ready ? "answering" : "searching";
   if (stage !== null) return stage === "answering" ? "answering" : "searching";
   if (connection.kind === "failed") return "failed";
   if (connection.kind === "starting" || connection.kind === "returning") return "waiting";

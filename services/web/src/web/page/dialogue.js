@@ -11,7 +11,7 @@ import { lengthOf } from "./offsets.js";
 import { SpeechQueue } from "./speech-queue.js";
 import { SpokenAnswer } from "./spoken-answer.js";
 import { TalkButton } from "./talk-button.js";
-import { Utterances, isBackchannel } from "./utterances.js";
+import { Utterances, asksForSilence, isBackchannel } from "./utterances.js";
 
 /** @import { AudioTranscription, RealtimeServerEvent } from "openai/resources/realtime/realtime" */
 /** @import { Problem } from "./microphone.js" */
@@ -248,11 +248,13 @@ export class Dialogue {
    */
   #question(itemId, text) {
     const listens = this.#queue.busy && isBackchannel(text);
-    this.needs.said({ itemId, text, question: !listens });
+    const silence = asksForSilence(text);
+    this.needs.said({ itemId, text, question: !listens && !silence });
     if (listens) return this.#resume();
     this.#stopConfirming();
     this.#quiet();
     this.#cut();
+    if (silence) return this.#show();
     this.needs.moment("transcript", null);
     // The page asks, and calls `speak` for the turn that it begins.
     this.needs.ask(text);
@@ -357,8 +359,8 @@ export class Dialogue {
       const { turnId, text, span } = this.#playing.phrase;
       return { kind: "speaking", turnId, text, span, heard: this.#heard() };
     }
-    const coming = this.#queue.busy || (this.#answer !== null && !this.#answer.complete);
-    return coming ? { kind: "thinking" } : { kind: "listening" };
+    if (this.#queue.busy) return { kind: "thinking", ready: true };
+    return this.#answer !== null && !this.#answer.complete ? { kind: "thinking" } : { kind: "listening" };
   }
 }
 

@@ -35,6 +35,7 @@ const TRY_AGAIN = 300;
  * @property {string | null} responseId null until `response.created`
  * @property {boolean} playing
  * @property {number} tries
+ * @property {boolean} refused and to be asked for again
  *
  * @typedef {object} QueueNeeds
  * @property {(event: RealtimeClientEvent) => void} send
@@ -105,7 +106,7 @@ export class SpeechQueue {
    */
   add(phrases, turnId, traceId) {
     for (const { text, span } of phrases) {
-      if (this.#waiting.length >= MOST_WAITING) {
+      if (this.#full || this.#waiting.length >= MOST_WAITING) {
         if (!this.#full) this.needs.trouble(TOO_LONG);
         this.#full = true;
         break;
@@ -149,6 +150,8 @@ export class SpeechQueue {
     if (active?.playing && this.speaksAgain) {
       this.#silence(active);
       this.#waiting.unshift(active.phrase);
+    } else if (active?.refused) {
+      this.#ask(active.phrase, active.tries + 1);
     } else if (active !== null) {
       this.#watch(active, LONGEST_PHRASE);
     }
@@ -205,7 +208,7 @@ export class SpeechQueue {
    * @param {number} tries
    */
   #ask(phrase, tries) {
-    this.#active = { phrase, responseId: null, playing: false, tries };
+    this.#active = { phrase, responseId: null, playing: false, tries, refused: false };
     this.#watch(this.#active, LONGEST_PHRASE);
     this.needs.send(speech({ ...phrase, phraseId: phrase.id }));
   }
@@ -281,6 +284,8 @@ export class SpeechQueue {
     }
     if (code !== "conversation_already_has_active_response" || active.tries >= TRIES) return this.#give(active, UNSPOKEN);
     this.#stopWatch();
+    active.refused = true;
+    if (this.#personSpeaks) return;
     this.#stopWatch = this.needs.clock.after(TRY_AGAIN, () => {
       if (this.#active === active) this.#ask(active.phrase, active.tries + 1);
     });

@@ -9,6 +9,16 @@ export const LONGEST_QUESTION = 2000;
 const LISTENING = /^(?:m+h*m*|u+h+(?:u+h+)?|u+m+|e+r+m*|h+m+|a+h+|o+h+|ok|okay|yeah|yep|yes|right|sure|cool|good|great|nice|alright)$/;
 const SAID_IN_TWO = /\b(?:i see|got it|all right|uh huh|mm hmm?)\b/g;
 
+/** What a whole utterance may be that wants the answer to end, and no other one. */
+const SILENCE = new Set(
+  ("stop|stop it|stop please|please stop|stop that|stop talking|stop speaking|stop reading|hold on|hold on stop|wait|wait stop|" +
+    "wait a moment|wait a minute|one moment|just a moment|hang on|enough|that is enough|that's enough|that will do|" +
+    "that'll do|be quiet|quiet|quiet please|silence|shut up|never mind|nevermind|forget it|cancel|pause|" +
+    "thanks|thank you|thank you very much|thanks a lot|many thanks|no thanks|no thank you|okay thanks|ok thanks|" +
+    "okay thank you|okay stop|ok stop|stop thanks|stop thank you|stop that is enough|stop that's enough|bye|goodbye|" +
+    "stopp|halt|warte|moment|genug|danke|danke schön|vielen dank|sei still|ruhe").split("|"),
+);
+
 /**
  * @typedef {{ kind: "question", itemId: string, text: string }
  *   | { kind: "late", itemId: string, text: string }
@@ -86,4 +96,13 @@ export function isBackchannel(text) {
   if (plain === "" || plain.length > 40) return false;
   const rest = plain.replace(SAID_IN_TWO, " ").trim();
   return rest === "" || rest.split(/\s+/).every((word) => LISTENING.test(word));
+}
+
+/**
+ * Whether a transcript asks for silence and for nothing else.
+ * @param {string} text
+ * @returns {boolean}
+ */
+export function asksForSilence(text) {
+  return SILENCE.has(text.toLowerCase().replace(/’/g, "'").replace(/[^\p{L}']+/gu, " ").trim());
 }

@@ -26,7 +26,8 @@ export type Doing =
   /** The person speaks; the words so far may still be corrected. */
   | { kind: "hearing"; words: string }
   /** An utterance is understood, or an answer is on its way, and nothing is heard of it yet. */
-  | { kind: "thinking" }
+  /** `ready`: there is something to be spoken, and its sound is being made. */
+  | { kind: "thinking"; ready?: true }
   /** `text` is what is being said, `span` its place in the answer of `turnId`, `heard` how far playback came in it. */
   | { kind: "speaking"; turnId: string | null; text: string; span: Span; heard: number };
 
