@@ -74,8 +74,8 @@ sizes:
 bench: setup-dev ## Measure what the README's figures come from
 	@for script in bench/*/run.py; do echo "· $$script"; $(BIN)/python $$script || exit $$?; done
 
-up: setup ## Run the product on handbook/ (or FOLDER=...), page on http://localhost:3000
-	@$(BIN)/talkdown up "$${FOLDER/#\~/$$HOME}"
+up: setup ## Run the product on handbook/ (or FOLDER=...), page on http://localhost:3000 (or PORT=...)
+	@$(BIN)/talkdown up "$${FOLDER/#\~/$$HOME}" $(if $(PORT),--port $(PORT))
 
 COMPILE := $(UV) pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock"
 NO_EMIT := $(addprefix --no-emit-package ,talkdown talkdown-contracts talkdown-chassis talkdown-ingestor talkdown-retriever talkdown-agent talkdown-voice-gateway talkdown-web)

@@ -82,10 +82,16 @@ def test_an_abstention_speaks_the_language_of_the_question(question: str, langua
 
 @pytest.mark.behaviour("T12", "R4")
 def test_nothing_found_is_an_abstention_without_a_passage() -> None:
-    written = answer("Anything?", SearchResult(corpus_version=1, language="en"))
+    written = answer("Anything?", SearchResult(corpus_version=1, language="en", chunks=12))
 
     assert written.abstained
     assert "[" not in written.text
+
+
+def test_before_any_note_is_read_nothing_is_said_about_the_notes() -> None:
+    written = answer("Anything?", SearchResult(corpus_version=0, language="en"))
+    assert written.text.startswith("There is no note to search yet.")
+    assert written.abstained
 
 
 def test_a_heading_that_asks_is_answered_by_what_stands_under_it_and_is_not_quoted_itself() -> None:

@@ -69,7 +69,7 @@ async def say_waiting(services: Sequence[Child], places: Places, screen: Screen)
 async def _waits(child: Child, places: Places) -> str:
     status, body = await asyncio.to_thread(health, places.port(child.name))
     reasons = body.get("waits_for")
-    if status and isinstance(reasons, list):
+    if status and isinstance(reasons, list) and reasons:
         texts = [f"{reason['on']}: {reason['why']}" for reason in reasons]  # pyright: ignore[reportUnknownVariableType]
         return f"The {child.name} waits for {'; '.join(texts)}"
     return f"The {child.name} is {child.state}. {child.detail or ''}".strip()

@@ -21,7 +21,7 @@ from agent.answerability import Ranked, answer_features, basis_of, chance, fitte
 from agent.candidates import Candidate, Question, candidates_of, read_question
 from agent.choosing import chosen, is_whole, with_what_follows
 from agent.evidence import lines_of
-from agent.phrasing import nothing_found, several
+from agent.phrasing import no_notes, nothing_found, several
 from agent.quotation import leads_in, led_block, quoted
 from contracts.frames import Support
 from contracts.search import Passage, SearchResult
@@ -69,12 +69,12 @@ def answer(question: str, found: SearchResult, *, sentences: int = MOST_SENTENCE
     asked = read_question(question, found)
     candidates = candidates_of(asked, found)
     if not candidates:
-        return _abstained(asked, found.passages, None, 0.0)
+        return _abstained(asked, found, None, 0.0)
     models = fitted()[basis_of(candidates)]
     every = rank(candidates, models.sentence)
     ranked = [each for each in every if is_whole(each.candidate, every)]
     if not ranked:
-        return _abstained(asked, found.passages, every[0].candidate, 0.0)
+        return _abstained(asked, found, every[0].candidate, 0.0)
     score = models.answer(answer_features(asked, ranked, found.passages))
     confidence = chance(score - models.answer.threshold)
     # The models were fitted on questions that share something with the corpus; one that shares nothing is no question
@@ -83,7 +83,7 @@ def answer(question: str, found: SearchResult, *, sentences: int = MOST_SENTENCE
         each.candidate.features["passage"] or (each.candidate.features["mixed"] or 0.0) >= TOUCHED for each in ranked
     )
     if score < models.answer.threshold or not touched:
-        return _abstained(asked, found.passages, ranked[0].candidate, confidence)
+        return _abstained(asked, found, ranked[0].candidate, confidence)
     bearers = same_name(asked, ranked, found.passages)
     if bearers:
         named = [said for bearer in bearers for said in _with_its_name(bearer, ranked)]
@@ -121,9 +121,10 @@ def _quoting(
     return ExtractiveAnswer(text, tuple(quotes), False, confidence)
 
 
-def _abstained(
-    asked: Question, passages: Sequence[Passage], nearest: Candidate | None, confidence: float
-) -> ExtractiveAnswer:
+def _abstained(asked: Question, found: SearchResult, nearest: Candidate | None, confidence: float) -> ExtractiveAnswer:
+    passages = found.passages
+    if not passages and not found.chunks:
+        return ExtractiveAnswer(no_notes(asked.language), (), True, confidence)
     place = nearest.passage if nearest else 0 if passages else None
     text = nothing_found(asked.language, passages[place] if place is not None else None, (place or 0) + 1)
     return ExtractiveAnswer(text, (), True, confidence)

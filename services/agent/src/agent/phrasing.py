@@ -31,6 +31,18 @@ _NOTHING: Final = {
     "ja": "ノートにはそれについての記述がありません。",
     "ko": "노트에는 그에 대한 내용이 없습니다.",
 }
+_NO_NOTES: Final = {
+    "en": "There is no note to search yet. If the folder holds some, they are being read: ask again in a moment.",
+    "de": "Es gibt noch keine Notiz zu durchsuchen. Liegen welche im Ordner, werden sie gerade gelesen.",
+    "fr": "Il n'y a pas encore de note à consulter. S'il y en a dans le dossier, elles sont en cours de lecture.",
+    "es": "Aún no hay notas que consultar. Si hay alguna en la carpeta, se está leyendo ahora.",
+    "it": "Non ci sono ancora appunti da consultare. Se la cartella ne contiene, li sto leggendo ora.",
+    "pt": "Ainda não há notas para consultar. Se houver alguma na pasta, está sendo lida agora.",
+    "nl": "Er zijn nog geen notities om in te zoeken. Staan er in de map, dan worden ze nu gelezen.",
+    "zh": "还没有可以搜索的笔记。如果文件夹里有笔记，正在读取，请稍后再问。",
+    "ja": "まだ検索できるノートがありません。フォルダーにあれば、いま読み込んでいます。",
+    "ko": "아직 검색할 노트가 없습니다. 폴더에 노트가 있다면 지금 읽는 중입니다.",
+}
 _SEVERAL: Final = {
     "en": "The notes speak of more than one:",
     "de": "Die Notizen nennen mehr als eine Möglichkeit:",
@@ -60,6 +72,11 @@ _LEFT: Final = {
 def nothing_left(language: str) -> str:
     """Say that an answer was heard to its end."""
     return _LEFT.get(language, _LEFT["en"])
+
+
+def no_notes(language: str) -> str:
+    """Say that there is nothing to search, which is so while a folder is read for the first time."""
+    return _NO_NOTES.get(language, _NO_NOTES["en"])
 
 
 def nothing_found(language: str, nearest: Passage | None, place: int) -> str:
