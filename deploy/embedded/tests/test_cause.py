@@ -41,6 +41,15 @@ def test_the_slowest_step_is_the_one_that_everything_waited_for() -> None:
     assert moments(QUESTION) == [("first delta", 900)]
 
 
+def test_a_spoken_answer_is_waited_for_until_it_is_heard() -> None:
+    spoken = trace(
+        span("voice", 0, 9000, events=(Event("first_sound_played", 800 * MS, {}),)), span("mouth", 100, 700, "voice")
+    )
+    cause = cause_of(spoken)
+    assert sentence(spoken, cause) == "mouth (m) took 600 ms, 75% of the 800 ms until it was heard."
+    assert sum(step.share for step in cause.steps) == pytest.approx(1)
+
+
 def test_all_steps_together_are_the_whole() -> None:
     cause = cause_of(QUESTION)
     assert sum(step.milliseconds for step in cause.steps) == pytest.approx(1000)

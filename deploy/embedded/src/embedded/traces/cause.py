@@ -8,7 +8,8 @@
     chat                   |=========*=========|
 
 So the times of all steps add up to the whole, however deep they are nested and whatever ran beside them. Work that goes
-on after whoever asked for it has its answer counts where it is: below its parent, though its parent has ended.
+on after whoever asked for it has its answer counts where it is: below its parent, though its parent has ended. A spoken
+answer has been waited for until its first sound; how long it is spoken then is nobody's wait.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from embedded.traces.store import Span, Trace
 Segment = tuple[int, int]
 """From and to, in nanoseconds since 1970."""
 BEFORE = "waiting for"
+HEARD = "first_sound_played"
+"""What happens when the wait for a spoken answer is over."""
 MOST = 0.4
 """From this share on a step is called the cause."""
 
@@ -45,6 +48,8 @@ class Cause:
 
     steps: tuple[Step, ...]
     segments: dict[str, tuple[Segment, ...]]
+    until: int | None = None
+    """When the answer was first heard, in nanoseconds since 1970, if it was spoken: nothing counts from then on."""
 
     @property
     def slowest(self) -> Step | None:
@@ -65,7 +70,13 @@ def cause_of(trace: Trace) -> Cause:
     """Find it; a trace of n spans takes n log n."""
     segments: dict[str, list[Segment]] = defaultdict(list)
     gaps: list[tuple[int, Span]] = []
-    for span, start, end, is_gap in _owned(trace):
+    until = min(
+        (event.at for span in trace.spans.values() for event in span.events if event.name == HEARD), default=None
+    )
+    for span, start, stop, is_gap in _owned(trace):
+        end = stop if until is None else min(stop, until)
+        if end <= start:
+            continue
         if is_gap:
             gaps.append((end - start, span))
             continue
@@ -74,7 +85,7 @@ def cause_of(trace: Trace) -> Cause:
             known[-1] = (known[-1][0], end)
         else:
             known.append((start, end))
-    return Cause(_steps(trace, segments, gaps), {key: tuple(value) for key, value in segments.items()})
+    return Cause(_steps(trace, segments, gaps), {key: tuple(value) for key, value in segments.items()}, until)
 
 
 def _owned(trace: Trace) -> list[tuple[Span, int, int, bool]]:

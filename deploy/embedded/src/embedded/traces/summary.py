@@ -18,10 +18,14 @@ def sentence(trace: Trace, cause: Cause) -> str:
         return "Nothing in it took any time."
     times = f" in {slowest.count} pieces" if slowest.count > 1 else ""
     said = f"{slowest.title} ({slowest.service}) took {time_of(slowest.milliseconds)}{times}"
-    whole = time_of(trace.milliseconds)
+    spoken = cause.until is not None
+    whole = time_of(sum(step.milliseconds for step in cause.steps) if spoken else trace.milliseconds)
     if cause.dominates:
-        return f"{said}, {slowest.share:.0%} of the {whole} that all of it took."
-    return f"No single step: {said}, and that is the most, {slowest.share:.0%} of {whole}."
+        return (
+            f"{said}, {slowest.share:.0%} of the {whole} {'until it was heard' if spoken else 'that all of it took'}."
+        )
+    until = " until it was heard" if spoken else ""
+    return f"No single step: {said}, and that is the most, {slowest.share:.0%} of {whole}{until}."
 
 
 def moments(trace: Trace) -> list[tuple[str, float]]:
