@@ -20,7 +20,7 @@ from voice_gateway.runtime import onnxruntime
 RATE: Final = 24_000
 FRAME: Final = 600
 """Samples of a frame of the plan: 25 ms."""
-BESIDE: Final = 4
+BESIDE: Final = 3
 """Frames that are sounded on each side of a stretch, so that it does not know where it was cut."""
 Samples = NDArray[np.float32]
 

@@ -18,8 +18,6 @@ _USUAL: Final = 0.5
 """Seconds of work for a second of sound, until it has been measured."""
 _NEWEST: Final = 0.4
 """How much the newest measurement counts."""
-_KEEPS_UP: Final = 0.85
-"""From here on, with what is sounded beside a stretch, the work takes longer than the sound."""
 _FIRST: Final = (20, 40)
 """Frames of the first stretch, at least and at most, as far as words allow."""
 _LONGEST: Final = 120
@@ -53,11 +51,7 @@ class Stride:
         """
         if ahead_s is None:
             wanted = round(self._rate * (_SECOND + 2 * BESIDE) / _SAFE)
-            soon = first + min(max(_FIRST[0], wanted), _FIRST[1])
-            chosen = self._at(ends, soon)
-            if self._rate > _KEEPS_UP:
-                chosen = self._pause(ends, soon, first + _LATE[1], chosen)
-            return self._whole(ends, first, chosen)
+            return self._whole(ends, first, self._at(ends, first + min(max(_FIRST[0], wanted), _FIRST[1])))
         affordable = min(_LONGEST, int(_SAFE * ahead_s / (self._rate * FRAME_S)) - 2 * BESIDE)
         within = [place for place, end in enumerate(ends) if _LEAST <= end.frame - first <= affordable]
         if not within:
