@@ -24,7 +24,7 @@ import { counted, linesOf, passagesLine } from "./words.js";
  */
 
 /** @type {Record<number, string>} */
-const SUPPORTED = { 1: "Its sentence has", 2: "Both sentences have" };
+const SUPPORTED = { 1: "The sentence has", 2: "Both sentences have" };
 
 export class AnswerView {
   #written = { version: -1, sentences: 0, end: 0, codePoints: 0 };

@@ -154,7 +154,10 @@ export class Conversation {
     // When a question is asked is known here, of those that are typed too.
     if (moments === undefined || name === "question") return;
     moments[name] ??= at;
-    if (name === "first_audio") this.#entry(turnId)?.view.timed(moments);
+    if (name !== "first_audio") return;
+    const following = atFoot();
+    this.#entry(turnId)?.view.timed(moments);
+    if (following) this.#toFoot();
   }
 
   /**
