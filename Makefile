@@ -45,12 +45,12 @@ browser:
 broker: setup-dev
 	@! command -v mvn >/dev/null || $(BIN)/python tests/kafka_broker.py >/dev/null || true
 
-test: setup-dev browser broker services/web/node_modules/.ready ## Run every test; the last lines are the summary
+test: setup-dev browser services/web/node_modules/.ready ## Run every test that needs no container; the last lines are the summary
 	@page=0; $(NODE) --test services/*/tests/page/*.test.js || page=$$?; \
 	  $(BIN)/python -m pytest -ra --durations=10 $(ONLY) || exit $$?; exit $$page
 
-test-deploy: setup-dev browser ## Run the compose file on a real Docker engine, with stand-ins where nothing can be pulled
-	@$(BIN)/python -m pytest -ra --durations=10 -m deploy $(or $(ONLY),tests/deploy)
+test-deploy: setup-dev browser broker ## Run the bus on a real Kafka, and the compose file on a real Docker engine
+	@$(BIN)/python -m pytest -ra --durations=10 -m "deploy or kafka" $(or $(ONLY),chassis/tests/bus tests/deploy)
 
 check: setup-dev services/web/node_modules/.ready ## Check style, types, imports, contracts, and the size of files
 	@failed=0; run() { echo "· $$*"; "$$@" || failed=1; }; \

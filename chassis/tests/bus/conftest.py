@@ -62,6 +62,16 @@ async def kafka_carrier(kafka_url: str) -> AsyncIterator[Carrier]:
     await carrier.close()
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what a real Kafka is needed for, before it is chosen what runs."""
+    for item in items:
+        if isinstance(item, pytest.Function):
+            chosen = item.callspec.params.values() if hasattr(item, "callspec") else ()
+            if "kafka_url" in item.fixturenames or "kafka" in chosen:
+                item.add_marker(pytest.mark.kafka)
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say which adapter holds which guarantee, from what the tests came to."""
     reports = [
