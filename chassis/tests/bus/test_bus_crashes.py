@@ -43,7 +43,7 @@ async def test_what_a_killed_process_had_handled_is_not_handled_again(server_car
 async def test_an_event_that_kills_its_process_is_found_out_and_its_neighbours_are_handled(
     server_carrier: Carrier,
 ) -> None:
-    bus, poison, got = await server_carrier.bus(), asked(), list[TurnRequested]()
+    bus, poison = await server_carrier.bus(), asked()
     neighbours = [asked() for _ in range(10)]
     await bus.publish(*neighbours[:5], poison, *neighbours[5:])
 
@@ -52,15 +52,14 @@ async def test_an_event_that_kills_its_process_is_found_out_and_its_neighbours_a
 
     async with victim(server_carrier.url, "die", str(poison.turn_id)) as process:
         await eventually(found_out)
+        # Killed from outside now, it would take a neighbour with it once more than one may be taken along.
+        await eventually(nothing_left(bus))
         begun = await process.rest()
     (letter,) = await bus.dead_letters()
     assert letter.data["turn_id"] == str(poison.turn_id)
     assert "ends the process" in letter.reason
     assert begun.count(str(poison.turn_id)) >= 3  # others end with one that kills once or twice, and are not blamed
-    server_carrier.consume(bus, "workers", {TurnRequested: into(got)})
-    await eventually(nothing_left(bus))
-    assert poison not in got
-    assert {str(event.turn_id) for event in neighbours} <= set(begun) | {str(event.turn_id) for event in got}
+    assert {str(event.turn_id) for event in neighbours} <= set(begun)
 
 
 async def test_processes_that_are_killed_while_they_have_nothing_in_hand_blame_no_event(
