@@ -14,6 +14,7 @@ Attributes are few and bounded: statuses, stages, names of streams and models. N
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -39,7 +40,7 @@ class _Sink(Protocol):
     def __call__(self, amount: float, attributes: Attributes | None = None, /) -> None: ...
 
 
-class Instrument:
+class Instrument(ABC):
     """What is measured under one name; ``unit`` is UCUM's."""
 
     __slots__ = ("boundaries", "description", "name", "sink", "unit")
@@ -48,9 +49,9 @@ class Instrument:
         self.name, self.unit, self.description, self.boundaries = name, unit, description, tuple(boundaries)
         self.sink: _Sink | None = None
 
+    @abstractmethod
     def bind(self, meter: Meter) -> None:
         """Measure into a provider."""
-        raise NotImplementedError
 
 
 class Histogram(Instrument):

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from voice_gateway.errors import MouthFailed
 from voice_gateway.mouth.halves import FEATURES, STYLE, halves
 from voice_gateway.mouth.symbols import LONGEST
-from voice_gateway.runtime import onnxruntime
+from voice_gateway.runtime import onnxruntime, open_session
 
 RATE: Final = 24_000
 FRAME: Final = 600
@@ -53,7 +53,7 @@ class Kokoro:
     """The model and its voices, ready to speak."""
 
     def __init__(self, model: bytes, voices: dict[str, NDArray[np.float32]], threads: int) -> None:
-        self._planning, self._sounding = (_session(half, threads) for half in halves(model))
+        self._planning, self._sounding = (open_session(half, threads) for half in halves(model))
         self._voices = voices
         self._options = cast("Any", onnxruntime.RunOptions())
 
@@ -99,16 +99,6 @@ def open_kokoro(voices: tuple[Path, ...], threads: int) -> Kokoro:
         raise MouthFailed(f"The speech model is not the one that was measured: install {', '.join(_PARTS)} again.")
     styles = {path.stem: np.fromfile(path, np.float32).reshape(-1, 1, _STYLE_LENGTH) for path in voices}
     return Kokoro(model, styles, threads)
-
-
-def _session(model: bytes, threads: int) -> Any:
-    # onnxruntime's own types are unknown to a checker.
-    options = cast("Any", onnxruntime.SessionOptions())
-    options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
-    options.enable_cpu_mem_arena = False
-    # Threads that spin while they wait take the cores from the ears, and from each other.
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
 
 def _part(package: str) -> bytes:
