@@ -1,0 +1,1 @@
+"""Who answers: agents, the handoffs between them, and the two ways of letting them speak."""

@@ -1,0 +1,84 @@
+"""What both orchestrators take, give, and keep between turns (O3)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+from uuid import UUID
+
+from contracts.vocabulary import JsonObject
+from voice_gateway.live.port import Line
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a turn is answered from. ``memory`` holds recalled lines, the most telling first."""
+
+    chat_id: UUID
+    user_text: str
+    history: tuple[Line, ...] = ()
+    metadata: JsonObject = field(default_factory=dict[str, object])
+    memory: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """One tool call of a turn and what became of it."""
+
+    id: str
+    name: str
+    args: JsonObject
+    result: JsonObject
+    failed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """How a turn was answered. ``new_agent`` has the floor from now on where ``handoff`` is true."""
+
+    text: str
+    agent: str
+    calls: tuple[Called, ...] = ()
+    handoff: bool = False
+    new_agent: str | None = None
+    metadata: JsonObject = field(default_factory=dict[str, object])
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What outlives a turn, and a session: kept with the chat. ``pending`` is a handoff that is still to be made."""
+
+    active: str | None = None
+    visited: tuple[str, ...] = ()
+    pending: str | None = None
+    resume_handle: str | None = None
+
+
+class States(Protocol):
+    """Where the state of a chat is kept."""
+
+    async def load(self, chat_id: UUID) -> State:
+        """The stored state; a fresh one where there is none, or where it cannot be had."""
+        ...
+
+    async def save(self, chat_id: UUID, state: State) -> None:
+        """Store it; a failure is logged and stops no session."""
+        ...
+
+
+Speak = Callable[[str], Awaitable[None]]
+"""Takes the next chunk that is to be spoken, in order; waits while too much is still unspoken."""
+
+
+class Cascade(Protocol):
+    """Speech-to-text, agent, text-to-speech: one turn at a time."""
+
+    @property
+    def active(self) -> str:
+        """The agent that has the floor."""
+        ...
+
+    async def process_turn(self, context: Context, speak: Speak) -> Result:
+        """Answer one turn, and speak it chunk by chunk while it is written; cancelling it is an interruption."""
+        ...
