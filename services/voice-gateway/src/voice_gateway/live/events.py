@@ -56,6 +56,12 @@ class SpeechStopped(_Event):
     type: Literal["speech_stopped"] = "speech_stopped"
 
 
+class SpeechDismissed(_Event):
+    """What began as speech was none, or only signalled listening: playback goes on where it fell silent."""
+
+    type: Literal["speech_dismissed"] = "speech_dismissed"
+
+
 class ResponseStarted(_Event):
     """The model began a response; ``response_id`` is the provider's, or ours where the provider names none."""
 
@@ -177,6 +183,7 @@ RealtimeEvent = Annotated[
     | OutputTranscript
     | SpeechStarted
     | SpeechStopped
+    | SpeechDismissed
     | ResponseStarted
     | ResponseEnded
     | ToolCall

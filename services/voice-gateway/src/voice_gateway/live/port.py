@@ -95,6 +95,10 @@ class RealtimeClient(Protocol):
         """Stop the response in work, if there is one; ``played_ms`` of its sound were played where that is known."""
         ...
 
+    def played(self, response_id: str, ms: int) -> None:
+        """The person has heard so much of a response, as far as their loudspeaker tells; nothing waits for it."""
+        ...
+
     async def reseed(self, lines: Sequence[Line]) -> None:
         """Tell a fresh connection what was said before, without an answer to it."""
         ...

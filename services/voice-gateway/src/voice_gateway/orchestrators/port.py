@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 from uuid import UUID
 
 from contracts.vocabulary import JsonObject
+from voice_gateway.live.events import RealtimeEvent
 from voice_gateway.live.port import Line
 
 
@@ -67,8 +68,17 @@ class States(Protocol):
         ...
 
 
-Speak = Callable[[str], Awaitable[None]]
-"""Takes the next chunk that is to be spoken, in order; waits while too much is still unspoken."""
+Tell = Callable[[RealtimeEvent], None]
+"""Takes what the person's client is to know of a turn: its id, the tools called, the agent at work, the tokens."""
+
+
+class Speak(Protocol):
+    """Takes the next chunk that is to be spoken, in order; waits while too much is still unspoken."""
+
+    async def __call__(self, text: str, voice: str | None = None) -> None:
+        """Say ``text``, in the ``voice`` of the agent that says it; None is the session's."""
+        ...
+
 
 
 class Cascade(Protocol):
@@ -79,6 +89,15 @@ class Cascade(Protocol):
         """The agent that has the floor."""
         ...
 
-    async def process_turn(self, context: Context, speak: Speak) -> Result:
-        """Answer one turn, and speak it chunk by chunk while it is written; cancelling it is an interruption."""
+    async def process_turn(self, context: Context, speak: Speak, tell: Tell) -> Result:
+        """Answer one turn, and speak it chunk by chunk while it is written; cancelling it is an interruption.
+
+        ``tell`` hears of the turn's id as soon as it has one (``turn`` is numbered by who reads), of tools, of tokens,
+        and of another agent before its first chunk.
+        """
+        ...
+
+    def heard(self, text: str) -> None:
+        """Of what the newest turn spoke, the person heard ``text``, its chunks joined by a space; told before it is
+        cancelled, and when it was interrupted after its end."""
         ...
