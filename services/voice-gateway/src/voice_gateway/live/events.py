@@ -88,7 +88,7 @@ class ToolCall(_Event):
 
 
 class ToolResult(_Event):
-    """A tool gave its result, which the model has been sent."""
+    """A tool gave its result; the model has been sent it, unless the connection that asked for it is gone."""
 
     type: Literal["tool_result"] = "tool_result"
     id: str

@@ -18,7 +18,7 @@ class Capabilities:
     ``input_rate`` and ``output_rate`` are samples a second of mono PCM16. ``session_s`` is the longest life of one
     connection in seconds, None without a limit. ``answers_tools`` says that the provider begins the response after a
     tool turn by itself, once every call has its result. ``changes_agent`` says that instructions and tools can change
-    within a connection; otherwise a handoff opens a new one.
+    within a connection, ``changes_voice`` that the voice can too; otherwise a handoff opens a new one.
     """
 
     provider: Literal["openai", "gemini", "local"]
@@ -29,6 +29,7 @@ class Capabilities:
     truncation: bool = False
     answers_tools: bool = False
     changes_agent: bool = False
+    changes_voice: bool = False
     session_s: float | None = None
 
 
@@ -47,6 +48,42 @@ class Line:
 
     role: Literal["user", "assistant"]
     text: str
+
+
+class ToolError(Exception):
+    """Why a tool gives no result, in a plain sentence that the model is told as it stands."""
+
+
+class Toolbox(Protocol):
+    """The tools of an agent, already bound to the person and the chat of the session."""
+
+    def specs(self, tags: Sequence[str] | None = None) -> Sequence[ToolSpec]:
+        """The tools that carry one of ``tags``; all of them with None."""
+        ...
+
+    async def call(self, name: str, args: JsonObject) -> JsonObject:
+        """Run one tool; :class:`ToolError` where it can say why it has no result, anything else where it cannot."""
+        ...
+
+
+class TranscriptStore(Protocol):
+    """Where the complete lines of a session's turns are kept (L5)."""
+
+    async def store(self, turn: int, line: Line) -> None:
+        """Keep one line of turn ``turn``; a failure is logged and stops no session."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What an agent brings with it when it takes the floor. ``voice`` None keeps the voice of the agent before it."""
+
+    agent: str
+    instructions: tuple[str, ...]
+    tools: Toolbox
+    voice: str | None = None
+    shares_context: bool = True
+    reason: str = ""
 
 
 class RealtimeClient(Protocol):
