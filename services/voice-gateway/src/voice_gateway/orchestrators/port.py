@@ -80,7 +80,6 @@ class Speak(Protocol):
         ...
 
 
-
 class Cascade(Protocol):
     """Speech-to-text, agent, text-to-speech: one turn at a time."""
 
