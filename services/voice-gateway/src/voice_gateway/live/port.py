@@ -11,6 +11,10 @@ from voice_gateway.live.config import RealtimeConfig
 from voice_gateway.live.events import RealtimeEvent
 
 
+Activity = Literal["start", "end", "cancel"]
+"""A turn that is marked by hand begins, ends, or is forgotten."""
+
+
 @dataclass(frozen=True, slots=True)
 class Capabilities:
     """How a provider differs from the others, as data.
@@ -116,8 +120,8 @@ class RealtimeClient(Protocol):
         """A picture; only where ``images``."""
         ...
 
-    async def send_activity(self, kind: Literal["start", "end"]) -> None:
-        """The person begins or ends a turn by hand; only where ``vad.enabled`` is off."""
+    async def send_activity(self, kind: Activity) -> None:
+        """The person begins or ends a turn by hand, or thinks better of it; only where ``vad.enabled`` is off."""
         ...
 
     async def send_tool_result(self, call_id: str, name: str, result: JsonObject) -> None:
@@ -130,10 +134,6 @@ class RealtimeClient(Protocol):
 
     async def interrupt(self, played_ms: int | None = None) -> None:
         """Stop the response in work, if there is one; ``played_ms`` of its sound were played where that is known."""
-        ...
-
-    def played(self, response_id: str, ms: int) -> None:
-        """The person has heard so much of a response, as far as their loudspeaker tells; nothing waits for it."""
         ...
 
     async def reseed(self, lines: Sequence[Line]) -> None:
