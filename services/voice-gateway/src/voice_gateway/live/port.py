@@ -10,7 +10,6 @@ from contracts.vocabulary import JsonObject
 from voice_gateway.live.config import RealtimeConfig
 from voice_gateway.live.events import RealtimeEvent
 
-
 Activity = Literal["start", "end", "cancel"]
 """A turn that is marked by hand begins, ends, or is forgotten."""
 
