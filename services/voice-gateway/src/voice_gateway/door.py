@@ -32,12 +32,17 @@ def offered(connection: HTTPConnection) -> list[str]:
     return [name.strip() for line in lines for name in line.split(",") if name.strip()]
 
 
-def credential(connection: HTTPConnection) -> str:
-    """The credential that the client brings; :class:`CredentialMissing` without one."""
+def credential(connection: HTTPConnection, *, in_query: bool = False) -> str:
+    """The credential that the client brings; :class:`CredentialMissing` without one.
+
+    ``in_query``: where a client can set neither a header nor a subprotocol, ``?token=`` is as good.
+    """
     scheme, _, bearer = connection.headers.get("authorization", "").partition(" ")
     if scheme.lower() == "bearer" and bearer.strip():
         return bearer.strip()
     for name in offered(connection):
         if name.startswith(KEY_SUBPROTOCOL):
             return name.removeprefix(KEY_SUBPROTOCOL)
+    if in_query and (token := connection.query_params.get("token")):
+        return token
     raise CredentialMissing

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Protocol
 
 from voice_gateway import measuring
 from voice_gateway.errors import GoingAway, TooManySessions
 from voice_gateway.opening import Senses
-from voice_gateway.outbox import GOING_AWAY
-from voice_gateway.session import Session
+from voice_gateway.outbox import GOING_AWAY, Close
+from voice_gateway.responding import Ending
+
+
+class Held(Protocol):
+    """A session as its process holds it, whatever it speaks on its wire."""
+
+    async def leave(self, why: Close, *, answer: Ending, patience_s: float) -> None:
+        """End: at once, or when its answer is done, within ``patience_s``."""
+        ...
 
 
 class Sessions:
@@ -16,7 +25,7 @@ class Sessions:
 
     def __init__(self, limit: int, senses: Senses | None = None) -> None:
         self._limit, self._senses = limit, senses
-        self._open: set[Session] = set()
+        self._open: set[Held] = set()
         self._stopping = False
 
     def __len__(self) -> int:
@@ -36,12 +45,12 @@ class Sessions:
         if self._senses is not None:
             self._senses.check_room()
 
-    def add(self, session: Session) -> None:
+    def add(self, session: Held) -> None:
         """From now on the session counts."""
         self._open.add(session)
         measuring.SESSIONS.add(1)
 
-    def remove(self, session: Session) -> None:
+    def remove(self, session: Held) -> None:
         """The session has ended."""
         if session in self._open:
             self._open.remove(session)

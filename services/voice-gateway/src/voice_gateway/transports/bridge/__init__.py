@@ -1,0 +1,1 @@
+"""Sound and JSON on one WebSocket, for clients that leave the session to this side."""

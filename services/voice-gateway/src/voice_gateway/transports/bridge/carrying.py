@@ -1,0 +1,219 @@
+"""One session on the bridge: a client's frames go in, what it is told comes out, and its end is one of a few.
+
+::
+
+    client --frames--> Carrying.take --> input ---> LiveSession
+    client <-- Downstream <------------- events <------'
+
+    close             the input ends; what is being said is said, for DRAIN_S at most     1000
+    the client left   everything ends                                                     --
+    a fatal error     told, then                                                          1011
+    the process stops what is being said may be said, for a while                         1001
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from typing import Protocol
+
+from voice_gateway.live.events import Failure, Interrupted, RealtimeEvent, TurnComplete, TurnStarted
+from voice_gateway.live.port import Activity
+from voice_gateway.outbox import NORMAL, Close
+from voice_gateway.responding import Ending
+from voice_gateway.transports.bridge import messages
+from voice_gateway.transports.bridge.messages import (
+    INPUT_RATE,
+    MAX_FRAME_BYTES,
+    BadMessage,
+    End,
+    Interrupt,
+    Played,
+    Text,
+    error,
+)
+from voice_gateway.transports.bridge.sending import Downstream
+
+log = logging.getLogger(__name__)
+
+DRAIN_S = 30.0
+LAST_WORDS_S = 5.0
+"""How long a client that is being sent away may take to read what was said to it."""
+INTERNAL = 1011
+FAILED = "Something unexpected went wrong here; connect again."
+
+
+class Input(Protocol):
+    """Where a client's frames go; nothing of it waits."""
+
+    def send_audio(self, data: bytes, sample_rate: int = INPUT_RATE) -> bool:
+        """Sound of the person; False: it was dropped."""
+        ...
+
+    def send_text(self, text: str) -> bool:
+        """A turn in writing."""
+        ...
+
+    def send_activity(self, kind: Activity) -> bool:
+        """A turn by hand begins, ends, or is forgotten."""
+        ...
+
+    def close(self) -> None:
+        """Nothing more comes."""
+        ...
+
+
+class Session(Protocol):
+    """What the bridge carries."""
+
+    @property
+    def queue(self) -> Input:
+        """Its input."""
+        ...
+
+    def events(self) -> AsyncIterator[RealtimeEvent]:
+        """What it tells, until it is over."""
+        ...
+
+    async def interrupt(self, played_ms: int | None = None) -> None:
+        """The person wants silence."""
+        ...
+
+    async def close(self) -> None:
+        """End it."""
+        ...
+
+
+class Carrying:
+    """What one client and its session say to each other; ``by_hand`` where turns are marked by the client."""
+
+    def __init__(self, down: Downstream, drain_s: float = DRAIN_S) -> None:
+        self.down = down
+        self._drain_s = drain_s
+        self._session: Session | None = None
+        self._by_hand = False
+        self._open_turns: set[int] = set()
+        self._why = NORMAL
+        self._deadline: float | None = None
+        self._ending: asyncio.Task[None] | None = None
+        self._half = b""
+
+    @property
+    def busy(self) -> bool:
+        """Whether an answer is being made or said."""
+        return bool(self._open_turns) or self.down.speaking
+
+    def begin(self, session: Session, *, by_hand: bool) -> None:
+        """From now on the client's frames go to ``session``."""
+        self._session, self._by_hand = session, by_hand
+
+    async def tell(self) -> None:
+        """Tell the client what the session tells, until it is over."""
+        assert self._session is not None
+        try:
+            async for event in self._session.events():
+                self._note(event)
+                self.down.put(event)
+                if isinstance(event, Failure) and event.fatal:
+                    self.down.silence()
+                    self.down.close(Close(INTERNAL, event.message))
+                    return
+        except Exception:
+            log.exception("a live session failed unforeseen")
+            self.down.put(error("internal", FAILED, fatal=True))
+            self.down.close(Close(INTERNAL, FAILED))
+            return
+        self.down.close(self._why)
+
+    async def take(self, frame: str | bytes) -> None:
+        """Do what a frame of the client says; whatever it is, the session goes on."""
+        if self._session is None or self._deadline is not None:
+            return
+        size = len(frame) if isinstance(frame, bytes) else len(frame.encode("utf-8", "surrogatepass"))
+        if size > MAX_FRAME_BYTES:
+            self._mistake("frame_too_large", f"A frame has at most {MAX_FRAME_BYTES:,} bytes, and this has {size:,}.")
+        elif isinstance(frame, bytes):
+            self._hear(frame)
+        else:
+            try:
+                await self._do(messages.read(frame), self._session)
+            except BadMessage as wrong:
+                self._mistake(wrong.code, wrong.message)
+
+    def patience_s(self) -> float:
+        """How long what is still to be sent may take, now that the end is known."""
+        left = self._drain_s if self._deadline is None else self._deadline - asyncio.get_running_loop().time()
+        return max(left, LAST_WORDS_S) if self.down.speaking else LAST_WORDS_S
+
+    async def leave(self, why: Close = NORMAL, *, answer: Ending = "left", patience_s: float = 0.0) -> None:
+        """End it: what is being said may take ``patience_s`` more."""
+        self._why = why
+        if patience_s and self.busy:
+            await self._drain(patience_s)
+        else:
+            self.down.silence()
+            self.down.close(why)
+
+    async def close(self) -> None:
+        """Nothing of it is left."""
+        if self._ending is not None:
+            self._ending.cancel()
+            await asyncio.wait({self._ending})
+
+    async def _do(self, said: messages.Said, session: Session) -> None:
+        match said:
+            case Text():
+                session.queue.send_text(said.text)
+            case Interrupt():
+                self.down.hush()
+                self.down.put(Interrupted())
+                await session.interrupt(said.played_ms if said.played_ms is not None else self.down.played_ms())
+            case Played():
+                self.down.told(said.response_id, said.ms)
+            case End():
+                self._ending = asyncio.create_task(self._drain(self._drain_s))
+            case _:
+                self._activity(said.type, session)
+
+    def _activity(self, name: str, session: Session) -> None:
+        if not self._by_hand:
+            raise BadMessage(
+                "not_by_hand", "This session finds turns itself; open it with `vad.enabled` off to mark them."
+            )
+        kind: Activity = "start" if name == "activity_start" else "end" if name == "activity_end" else "cancel"
+        session.queue.send_activity(kind)
+
+    def _hear(self, pcm: bytes) -> None:
+        assert self._session is not None
+        pcm = self._half + pcm
+        whole = len(pcm) - len(pcm) % 2
+        self._half = pcm[whole:]
+        if whole:
+            self._session.queue.send_audio(pcm[:whole], INPUT_RATE)
+
+    def _mistake(self, code: str, message: str) -> None:
+        self.down.put(error(code, message))
+
+    def _note(self, event: RealtimeEvent) -> None:
+        match event:
+            case TurnStarted():
+                self._open_turns.add(event.turn)
+            case TurnComplete():
+                self._open_turns.discard(event.turn)
+            case Interrupted():
+                self._open_turns.clear()
+            case _:
+                pass
+
+    async def _drain(self, seconds: float) -> None:
+        """Take nothing more, and let what is being said come to its end."""
+        self._deadline = asyncio.get_running_loop().time() + seconds
+        if self._session is not None:
+            self._session.queue.close()
+        try:
+            async with asyncio.timeout(seconds):
+                await self.down.over.wait()
+        except TimeoutError:
+            self.down.silence()
+            self.down.close(self._why)
