@@ -1,0 +1,82 @@
+"""What the person sends, on its way from the queue to the provider."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from voice_gateway.live.config import RealtimeConfig
+from voice_gateway.live.connection import Connection
+from voice_gateway.live.events import Failure, RealtimeEvent
+from voice_gateway.live.input_queue import Activity, Audio, Frame, Image, InputQueue, Text
+from voice_gateway.live.port import RealtimeClient
+from voice_gateway.live.resampling import Resampler
+from voice_gateway.live.turns import Turns
+from voice_gateway.live.unheard import Unheard
+
+
+class InputPump:
+    """Takes one frame after the other for as long as the session lives; while there is no connection the queue holds.
+
+    ``begin_text`` is awaited before a turn in writing, so that the answer in work makes room for it.
+    """
+
+    def __init__(
+        self,
+        client: RealtimeClient,
+        connection: Connection,
+        turns: Turns,
+        unheard: Unheard,
+        tell: Callable[[RealtimeEvent], None],
+        *,
+        config: RealtimeConfig,
+        begin_text: Callable[[], Awaitable[None]],
+    ) -> None:
+        self._client, self._connection, self._turns, self._unheard = client, connection, turns, unheard
+        self._tell, self._by_hand, self._begin_text = tell, not config.vad.enabled, begin_text
+        self._resamplers: dict[int, Resampler] = {}
+
+    async def run(self, queue: InputQueue) -> None:
+        """Until the queue is closed and empty."""
+        async for frame in queue:
+            await self._take(frame)
+
+    async def _take(self, frame: Frame) -> None:
+        match frame:
+            case Audio():
+                await self._sound(frame)
+            case Text(text=text) if text.strip():
+                await self._begin_text()
+                await self._connection.send(lambda: self._say(text.strip()))
+            case Text():
+                pass
+            case Image() if not self._client.capabilities.images:
+                self._refuse("no_images", "This voice provider takes no pictures.")
+            case Image():
+                await self._connection.send(lambda: self._client.send_image(frame.data, frame.mime_type))
+            case Activity() if not self._by_hand:
+                self._refuse("no_activity", "Turns are found by themselves here: switch vad.enabled off to mark them.")
+            case Activity():
+                await self._connection.send(lambda: self._mark(frame))
+
+    async def _sound(self, frame: Audio) -> None:
+        rate = self._client.capabilities.input_rate
+        resampler = self._resamplers.setdefault(frame.sample_rate, Resampler(frame.sample_rate, rate))
+        pcm = resampler.take(frame.pcm)
+        if pcm:
+            await self._connection.send(lambda: self._hear(Audio(pcm, rate)))
+
+    async def _hear(self, sound: Audio) -> None:
+        self._unheard.sent(sound)
+        await self._client.send_audio(sound.pcm)
+
+    async def _mark(self, activity: Activity) -> None:
+        self._unheard.sent(activity)
+        await self._client.send_activity(activity.kind)
+
+    async def _say(self, text: str) -> None:
+        await self._turns.begin()
+        self._turns.log.heard(text, finished=True)
+        await self._client.send_text(text)
+
+    def _refuse(self, code: str, message: str) -> None:
+        self._tell(Failure(code=code, message=message))
