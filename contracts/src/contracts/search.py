@@ -30,6 +30,7 @@ class Filter(Message):
     """Which documents may answer. Empty means all; several fields must all hold."""
 
     folder: Storable | None = Field(default=None, description="a folder's path; its subfolders are in it")
+    folders: tuple[Storable, ...] = Field(default=(), description="in any of these, as with `folder`")
     tags: tuple[Storable, ...] = Field(default=(), description="any of them")
     since: dt.date | None = None
     until: dt.date | None = None

@@ -36,6 +36,9 @@ class TurnAsked(Message):
         default=None,
         description="a prepared answer to adopt when the text is the same; null: the one of the chat, if there is one",
     )
+    history_since: Timestamp | None = Field(
+        default=None, description="whoever answers is told nothing of turns before it; null: of all that fit"
+    )
 
 
 class TurnAccepted(Message):

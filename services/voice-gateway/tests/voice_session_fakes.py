@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import datetime as dt
 import json
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +13,9 @@ from uuid import UUID, uuid4
 from voice_wire import check
 
 from contracts.frames import AnyFrame, Delta, Done
+from contracts.search import Filter
 from contracts.turns import CancelRequested, TurnAccepted
+from voice_gateway.agent import EVERYWHERE
 from voice_gateway.calls import Calls
 from voice_gateway.credentials import Grant
 from voice_gateway.ears.port import Ears
@@ -37,6 +40,7 @@ class HandAgent:
     failure: AnswerFailed | None = None
     hold: asyncio.Event | None = None
     asked: list[str] = field(default_factory=list[str])
+    within: list[Filter] = field(default_factory=list[Filter])
     turns: list[UUID] = field(default_factory=list[UUID])
     withdrawn: list[UUID] = field(default_factory=list[UUID])
     how: list[CancelRequested] = field(default_factory=list[CancelRequested])
@@ -46,8 +50,11 @@ class HandAgent:
     following: int = 0
     tasks: set[asyncio.Task[Any]] = field(default_factory=set[asyncio.Task[Any]])
 
-    def ask(self, chat_id: UUID, question: str) -> asyncio.Task[TurnAccepted]:
+    def ask(
+        self, chat_id: UUID, question: str, within: Filter = EVERYWHERE, since: dt.datetime | None = None
+    ) -> asyncio.Task[TurnAccepted]:
         """Take the question."""
+        self.within.append(within)
         return self._keep(asyncio.create_task(self._ask(chat_id, question)))
 
     def withdraw(self, asking: asyncio.Task[TurnAccepted], how: CancelRequested) -> None:

@@ -39,8 +39,10 @@ async def allowed(connection: Connection, wanted: Filter, chunks: int) -> Allowe
     if wanted == Filter():
         return Allowed(None, chunks)
     folder = clean(wanted.folder).strip("/") if wanted.folder else ""
+    folders = [clean(one).strip("/") for one in wanted.folders]
     named: dict[str, Any] = {
         "folder": folder or None,
+        "folders": folders if all(folders) else [],
         "tags": [clean(tag).lower().removeprefix("#") for tag in wanted.tags],
         "since": wanted.since,
         "until": wanted.until,

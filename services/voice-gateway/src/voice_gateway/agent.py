@@ -24,6 +24,7 @@ from pydantic import ValidationError
 from chassis.frames import FIRST_CURSOR, FrameHub, FramesLost
 from chassis.http import CallFailed, Nonsense, Refused, ServiceClient, Unreachable
 from contracts.frames import AnyFrame, Done, Error, frame_adapter
+from contracts.search import Filter
 from contracts.turns import (
     CancelRequested,
     Heard,
@@ -38,6 +39,8 @@ from voice_gateway.errors import AgentUnreachable, AnswerFailed, AnswerLost
 
 log = logging.getLogger(__name__)
 
+EVERYWHERE = Filter()
+"""All notes."""
 ASK_S = 5.0
 LOOK_S = 2.0
 WITHDRAW_S = 5.0
@@ -48,8 +51,13 @@ AGAIN_S = 0.2
 class Agent(Protocol):
     """What a session needs of the agent."""
 
-    def ask(self, chat_id: UUID, question: str) -> asyncio.Task[TurnAccepted]:
-        """Put the question; the task goes on when nobody waits for it, and fails with :class:`AnswerFailed`."""
+    def ask(
+        self, chat_id: UUID, question: str, within: Filter = EVERYWHERE, since: dt.datetime | None = None
+    ) -> asyncio.Task[TurnAccepted]:
+        """Put the question to the notes ``within``, with nothing told of what was said before ``since``.
+
+        The task goes on when nobody waits for it, and fails with :class:`AnswerFailed`.
+        """
         ...
 
     def follow(self, turn_id: UUID) -> AsyncGenerator[AnyFrame]:
@@ -85,9 +93,11 @@ class HttpAgent:
         self._silent_s, self._lost_s, self._now = silent_s, lost_s, now
         self._tasks: set[asyncio.Task[Any]] = set()
 
-    def ask(self, chat_id: UUID, question: str) -> asyncio.Task[TurnAccepted]:
+    def ask(
+        self, chat_id: UUID, question: str, within: Filter = EVERYWHERE, since: dt.datetime | None = None
+    ) -> asyncio.Task[TurnAccepted]:
         """Put the question in its chat."""
-        return self._spawn(self._ask(chat_id, question))
+        return self._spawn(self._ask(chat_id, question, within, since))
 
     def withdraw(self, asking: asyncio.Task[TurnAccepted], how: CancelRequested) -> None:
         """Stop the turn that ``asking`` asks for, once it is known which."""
@@ -155,8 +165,8 @@ class HttpAgent:
         if not task.cancelled():
             task.exception()  # who waits for the task is told; without anyone it must not be reported as forgotten
 
-    async def _ask(self, chat_id: UUID, question: str) -> TurnAccepted:
-        asked = TurnAsked(chat_id=chat_id, question=question)
+    async def _ask(self, chat_id: UUID, question: str, within: Filter, since: dt.datetime | None) -> TurnAccepted:
+        asked = TurnAsked(chat_id=chat_id, question=question, filter=within, history_since=since)
         try:
             return await self._client.post("/turns", TurnAccepted, asked, timeout=ASK_S, near=str(chat_id))
         except Refused as refused:

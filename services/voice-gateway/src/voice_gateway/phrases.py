@@ -24,9 +24,11 @@ _ABBREVIATIONS: Final = "mr mrs ms dr prof st sr jr vs etc approx cf al fig figs
 ABBREVIATIONS: Final = frozenset(_ABBREVIATIONS.split())
 """Lower case, without their full stop."""
 
+WIDE_STOPS: Final = "。！？"
+"""Full stops of scripts that put no space after them."""
+
 _CLOSERS: Final = "\"'”’»)]"
 _OPENERS: Final = "\"'“‘«([`"
-_WIDE_STOPS: Final = "。！？"
 _INITIALS: Final = re.compile(r"(?:[^\W\d_]\.)+")
 _LIST_NUMBER: Final = re.compile(r"\d{1,9}[.)]")
 
@@ -62,13 +64,13 @@ class Phrases:
             elif said.text.isspace():
                 if self._said and self._space is None:
                     self._space = said
-                if self._said and _ends(self._text):
+                if self._said and ends_phrase(self._text):
                     yield from self._end()
             else:
                 yield from self._add(said)
 
     def _add(self, said: Said) -> Iterator[Phrase]:
-        if self._said and said.text not in _WIDE_STOPS + _CLOSERS + "」』）" and _ends_wide(self._text):
+        if self._said and said.text not in WIDE_STOPS + _CLOSERS + "」』）" and _ends_wide(self._text):
             yield from self._end()
         if self._space is not None:
             # "recovered [1]." reads "recovered."
@@ -101,7 +103,7 @@ class Phrases:
             yield Phrase(text, (whole[0].start, whole[-1].end))
 
 
-def _ends(text: str) -> bool:
+def ends_phrase(text: str) -> bool:
     """Whether a phrase ends where white space follows ``text``."""
     bare = text.rstrip(_CLOSERS)
     if not bare or bare[-1] not in ".!?;:":
@@ -117,4 +119,4 @@ def _ends(text: str) -> bool:
 
 def _ends_wide(text: str) -> bool:
     """Whether ``text`` ends with a full stop of a script that puts no space after it."""
-    return text.rstrip(_CLOSERS + "」』）")[-1:] in tuple(_WIDE_STOPS)
+    return text.rstrip(_CLOSERS + "」』）")[-1:] in tuple(WIDE_STOPS)

@@ -11,6 +11,8 @@ SELECT coalesce(array_agg(document), '{}') AS documents, coalesce(sum(chunks), 0
 FROM documents
 WHERE sha256 IS NOT NULL
   AND (%(folder)s::text IS NULL OR starts_with(path, %(folder)s::text || '/'))
+  AND (%(folders)s::text[] = '{}'
+       OR EXISTS (SELECT FROM unnest(%(folders)s::text[]) AS one WHERE starts_with(path, one || '/')))
   AND (%(tags)s::text[] = '{}' OR tags && %(tags)s::text[])
   AND (%(since)s::date IS NULL OR day >= %(since)s::date)
   AND (%(until)s::date IS NULL OR day <= %(until)s::date)

@@ -2,14 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Literal, Protocol
 from uuid import UUID
 
 from contracts.vocabulary import JsonObject
+from voice_gateway.live.config import RealtimeConfig
 from voice_gateway.live.events import RealtimeEvent
 from voice_gateway.live.port import Line
+
+OWNER = "owner"
+"""The person of an installation that tells people not apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """How a session is opened (O7). What is None is the gateway's own choice.
+
+    ``scenario`` is the name of one that the gateway offers, ``agent`` the one that starts where the chat has none yet.
+    ``phrases`` are words for the ears beside those of the notes. ``fields`` fill ``{field}`` in the agents' texts.
+    ``played_ms`` says how much of the newest response the person has really heard.
+    """
+
+    chat_id: UUID
+    call_id: str | None = None
+    user_id: str = OWNER
+    orchestrator: Literal["cascade", "live"] | None = None
+    provider: Literal["local", "openai", "gemini"] | None = None
+    scenario: str | None = None
+    agent: str | None = None
+    retrieval: bool = True
+    phrases: tuple[str, ...] = ()
+    config: RealtimeConfig = field(default_factory=RealtimeConfig)
+    fields: Mapping[str, str] = field(default_factory=dict[str, str])
+    traceparent: str | None = None
+    played_ms: Callable[[], int | None] = lambda: None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,135 @@
+"""Mistakes of a scenario that only the whole shows: names, edges, loops, tools, fields.
+
+Each is a place in the file, as keys and indices, and a sentence that says what to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from voice_gateway.orchestrators.placeholders import placeholders
+from voice_gateway.orchestrators.scenario import GIVEN_FIELDS, Scenario
+
+Place = tuple[str | int, ...]
+Mistake = tuple[Place, str]
+
+
+def mistakes(scenario: Scenario, tools: Collection[str] | None) -> list[Mistake]:
+    """All of them; ``tools`` are the names that agents may use, None where that is not known."""
+    found = [*_names(scenario), *_edges(scenario), *_phrases(scenario), *_fields(scenario)]
+    if tools is not None:
+        found += _tools(scenario, tools)
+    return found or [*_loops(scenario)]
+
+
+def _names(scenario: Scenario) -> Iterator[Mistake]:
+    seen: set[str] = set()
+    for place, agent in enumerate(scenario.agents):
+        if agent.name in seen:
+            yield ("agents", place, "name"), f"Two agents are called `{agent.name}`; give one of them another name."
+        seen.add(agent.name)
+    if scenario.start not in seen:
+        yield ("start",), f"The start agent `{scenario.start}` is not among the agents: {_list(seen)}."
+
+
+def _edges(scenario: Scenario) -> Iterator[Mistake]:
+    names = {agent.name for agent in scenario.agents}
+    seen: set[tuple[str, str]] = set()
+    for place, edge in enumerate(scenario.handoffs):
+        for key, name in (("from", edge.source), ("to", edge.target)):
+            if name not in names:
+                way = "leads to" if key == "to" else "comes from"
+                yield (
+                    ("handoffs", place, key),
+                    (f"This handoff {way} `{name}`, and there is no such agent; there are: {_list(names)}."),
+                )
+        if edge.source == edge.target:
+            yield ("handoffs", place, "to"), f"`{edge.source}` cannot hand over to itself; name another agent."
+        if (edge.source, edge.target) in seen:
+            yield (
+                ("handoffs", place),
+                (f"There are two handoffs from `{edge.source}` to `{edge.target}`; put them into one."),
+            )
+        seen.add((edge.source, edge.target))
+
+
+def _phrases(scenario: Scenario) -> Iterator[Mistake]:
+    leads: dict[tuple[str, str], str] = {}
+    for place, edge in enumerate(scenario.handoffs):
+        for index, phrase in enumerate(edge.phrases):
+            said = " ".join(phrase.casefold().split())
+            if not any(character.isalnum() for character in said):
+                yield ("handoffs", place, "phrases", index), f"The phrase `{phrase}` has no word in it; write one."
+            other = leads.setdefault((edge.source, said), edge.target)
+            if other != edge.target:
+                yield (
+                    ("handoffs", place, "phrases", index),
+                    (
+                        f"The phrase `{phrase}` leads from `{edge.source}` to both `{other}` and `{edge.target}`;"
+                        " leave it with one of them."
+                    ),
+                )
+
+
+def _fields(scenario: Scenario) -> Iterator[Mistake]:
+    known = GIVEN_FIELDS | scenario.fields.keys()
+    for place, agent in enumerate(scenario.agents):
+        for key in ("instructions", "greeting", "return_greeting"):
+            for name in placeholders(getattr(agent, key) or ""):
+                if name not in known:
+                    yield (
+                        ("agents", place, key),
+                        (
+                            f"`{{{name}}}` in the {key} of `{agent.name}` is no field; put it under `fields` with what"
+                            f" it usually says, or use one of: {_list(known)}."
+                        ),
+                    )
+
+
+def _tools(scenario: Scenario, tools: Collection[str]) -> Iterator[Mistake]:
+    for place, agent in enumerate(scenario.agents):
+        for index, tool in enumerate(agent.tools):
+            if tool not in tools:
+                yield (
+                    ("agents", place, "tools", index),
+                    (
+                        f"`{agent.name}` wants the tool `{tool}`, and there is none of this name; there are:"
+                        f" {_list(tools)}."
+                    ),
+                )
+
+
+def _loops(scenario: Scenario) -> Iterator[Mistake]:
+    """Loops that a conversation gets into and never out of: no way leads on, or back to the start agent."""
+    told: set[str] = set()
+    for place, edge in enumerate(scenario.handoffs):
+        loop = _reached(scenario, edge.target)
+        if edge.source in loop or scenario.start in loop or edge.target in told:
+            continue
+        members = {name for name in loop if name in _reached(scenario, name)}
+        if members and loop == members and all(_reached(scenario, name) == members for name in members):
+            told |= members
+            names = " and ".join(f"`{name}`" for name in sorted(members))
+            yield (
+                ("handoffs", place),
+                (
+                    f"This handoff leads into a loop without exit: {names} hand over to each other and to nobody else."
+                    f" Add a handoff from one of them to `{scenario.start}`, or to an agent outside of the loop."
+                ),
+            )
+
+
+def _reached(scenario: Scenario, name: str) -> set[str]:
+    """The agents that an agent's handoffs lead to, near or far; itself only where they lead back."""
+    reached: set[str] = set()
+    waiting = [name]
+    while waiting:
+        for edge in scenario.edges(waiting.pop()):
+            if edge.target not in reached:
+                reached.add(edge.target)
+                waiting.append(edge.target)
+    return reached
+
+
+def _list(names: Collection[str]) -> str:
+    return ", ".join(sorted(names))

@@ -1,0 +1,151 @@
+"""The tools of the gateway, and those of them that one agent may use in one session.
+
+::
+
+    functions ─┐
+    MCP ───────┼─> Tools (of the process) ──named by the agent, narrowed by tags, bound to the person──> AgentTools
+    built in ──┘
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+from chassis import conventions, telemetry
+from contracts.vocabulary import JsonObject
+from voice_gateway.live.port import ToolError, ToolSpec
+from voice_gateway.orchestrators.port import Called
+from voice_gateway.orchestrators.text_agent import Call
+
+log = logging.getLogger(__name__)
+
+NAME: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+MAX_RESULT: Final = 32_768
+"""Characters of a result that a model is told; what is longer is cut off, and it says so."""
+BAD_ARGUMENTS: Final = "The arguments are no JSON object."
+FAILED: Final = "The tool failed; tell the person that this did not work, and go on."
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """For whom a tool is called. ``folders`` are those that the agent's retrieval is narrowed to."""
+
+    chat_id: UUID
+    user_id: str
+    agent: str = ""
+    folders: tuple[str, ...] = ()
+
+
+Run = Callable[[JsonObject, Caller], Awaitable[JsonObject]]
+"""Calls a tool; :class:`ToolError` tells the model why there is no result."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """One tool, whatever it is made of."""
+
+    spec: ToolSpec
+    run: Run
+    tags: frozenset[str] = frozenset()
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.spec.name
+
+
+class Tools:
+    """The tools of a process, by name."""
+
+    def __init__(self, tools: Iterable[Tool] = ()) -> None:
+        self._tools: dict[str, Tool] = {}
+        for tool in tools:
+            self.add(tool)
+
+    def add(self, tool: Tool) -> None:
+        """One more; ValueError for a name that is taken, or that no model could call."""
+        if not NAME.fullmatch(tool.name):
+            raise ValueError(f"`{tool.name}` is no name for a tool: at most 64 letters, digits, `_` and `-`.")
+        if tool.name in self._tools:
+            raise ValueError(f"There are two tools called `{tool.name}`; give one of them another name.")
+        self._tools[tool.name] = tool
+
+    @property
+    def names(self) -> frozenset[str]:
+        """What agents may name."""
+        return frozenset(self._tools)
+
+    def bound(
+        self, names: Collection[str], tags: Sequence[str] | None, caller: Caller, extra: Iterable[Tool] = ()
+    ) -> AgentTools:
+        """Those of these names that carry one of ``tags`` (all with None), for one caller; ``extra`` beside them."""
+        chosen = [self._tools[name] for name in names if name in self._tools]
+        kept = {tool.name: tool for tool in chosen if _carries(tool, tags)}
+        return AgentTools({**kept, **{tool.name: tool for tool in extra}}, caller)
+
+
+@dataclass(frozen=True, slots=True)
+class AgentTools:
+    """The tools of one agent in one session; a :class:`~voice_gateway.live.port.Toolbox`."""
+
+    tools: Mapping[str, Tool]
+    caller: Caller
+
+    def specs(self, tags: Sequence[str] | None = None) -> tuple[ToolSpec, ...]:
+        """What a model is told of them. Tags narrow what is there, and never add to it; handing over needs none."""
+        return tuple(tool.spec for tool in self.tools.values() if UNTAGGED in tool.tags or _carries(tool, tags))
+
+    async def call(self, name: str, args: JsonObject) -> JsonObject:
+        """Run one tool in a span of its own."""
+        tool = self.tools.get(name)
+        if tool is None:
+            there = ", ".join(sorted(self.tools)) or "none"
+            raise ToolError(f"There is no tool `{name[:64]}`; there are: {there}.")
+        attributes = {
+            conventions.GEN_AI_OPERATION: conventions.EXECUTE_TOOL,
+            conventions.GEN_AI_TOOL_NAME: name,
+            conventions.GEN_AI_AGENT_NAME: self.caller.agent,
+            conventions.GEN_AI_CONVERSATION_ID: str(self.caller.chat_id),
+        }
+        with telemetry.span(f"{conventions.EXECUTE_TOOL} {name}", attributes):
+            return shortened(await tool.run(args, self.caller))
+
+    async def answered(self, call: Call) -> Called:
+        """Run what a model calls, and give its result or its failure as data (O5)."""
+        if call.args is None:
+            return Called(call.id, call.name, {}, failure(BAD_ARGUMENTS), failed=True)
+        try:
+            result = await self.call(call.name, call.args)
+        except ToolError as error:
+            return Called(call.id, call.name, call.args, failure(str(error)), failed=True)
+        except Exception as error:
+            log.warning("a tool failed", extra={"tool": call.name, "error": type(error).__name__})
+            return Called(call.id, call.name, call.args, failure(FAILED), failed=True)
+        return Called(call.id, call.name, call.args, result)
+
+
+UNTAGGED: Final = "*"
+"""The tag of a tool that no choice of tags takes away."""
+
+
+def failure(message: str) -> JsonObject:
+    """A failure as a model is told of it."""
+    return {"error": message}
+
+
+def shortened(result: JsonObject, most: int = MAX_RESULT) -> JsonObject:
+    """A result that a model can be told: whole, or the first ``most`` characters of it."""
+    text = json.dumps(result, ensure_ascii=False)
+    if len(text) <= most:
+        return result
+    return {"result": text[:most], "notice": f"The result was longer than {most} characters and was cut off there."}
+
+
+def _carries(tool: Tool, tags: Sequence[str] | None) -> bool:
+    return tags is None or bool(tool.tags.intersection(tags))
