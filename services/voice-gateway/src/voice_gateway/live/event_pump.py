@@ -51,8 +51,10 @@ class EventPump:
         tell: Callable[[RealtimeEvent], None],
         *,
         output_rate: int,
+        orchestrates: bool = False,
     ) -> None:
         self._turns, self._dispatch, self._unheard, self._tell = turns, dispatch, unheard, tell
+        self._orchestrates = orchestrates
         self._output = Resampler(output_rate, OUTPUT_RATE)
         self._ended: deque[str] = deque(maxlen=REMEMBERED)
         self._cut: deque[str | None] = deque(maxlen=REMEMBERED)
@@ -88,6 +90,8 @@ class EventPump:
                 await self._started(event)
             case ResponseEnded():
                 await self._end(event)
+            case ToolCall() | ToolResult() | AgentChanged() if self._orchestrates:
+                self._tell(event)
             case ToolCall():
                 await self._call(event)
             case Interrupted():

@@ -17,7 +17,7 @@ from voice_gateway.live.unheard import Unheard
 class InputPump:
     """Takes one frame after the other for as long as the session lives; while there is no connection the queue holds.
 
-    ``begin_text`` is awaited before a turn in writing, so that the answer in work makes room for it.
+    ``make_room`` is awaited before a turn that begins by hand or in writing, so that an answer makes room for it.
     """
 
     def __init__(
@@ -29,10 +29,10 @@ class InputPump:
         tell: Callable[[RealtimeEvent], None],
         *,
         config: RealtimeConfig,
-        begin_text: Callable[[], Awaitable[None]],
+        make_room: Callable[[], Awaitable[None]],
     ) -> None:
         self._client, self._connection, self._turns, self._unheard = client, connection, turns, unheard
-        self._tell, self._by_hand, self._begin_text = tell, not config.vad.enabled, begin_text
+        self._tell, self._by_hand, self._make_room = tell, not config.vad.enabled, make_room
         self._resamplers: dict[int, Resampler] = {}
 
     async def run(self, queue: InputQueue) -> None:
@@ -45,7 +45,7 @@ class InputPump:
             case Audio():
                 await self._sound(frame)
             case Text(text=text) if text.strip():
-                await self._begin_text()
+                await self._make_room()
                 await self._connection.send(lambda: self._say(text.strip()))
             case Text():
                 pass
@@ -55,7 +55,9 @@ class InputPump:
                 await self._connection.send(lambda: self._client.send_image(frame.data, frame.mime_type))
             case Activity() if not self._by_hand:
                 self._refuse("no_activity", "Turns are found by themselves here: switch vad.enabled off to mark them.")
-            case Activity():
+            case Activity(kind=kind):
+                if kind == "start" and self._client.capabilities.truncation:
+                    await self._make_room()
                 await self._connection.send(lambda: self._mark(frame))
 
     async def _sound(self, frame: Audio) -> None:

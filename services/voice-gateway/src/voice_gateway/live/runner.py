@@ -79,9 +79,16 @@ class LiveSession:
         tell = self._told.tell
         self._turns = Turns(self._hooks, tell, transcripts, history)
         self._dispatch = Dispatch(self, self._hooks, told=tell, exhausted=self._exhausted)
-        self._pump = EventPump(self._turns, self._dispatch, self._unheard, tell, output_rate=can.output_rate)
+        self._pump = EventPump(
+            self._turns,
+            self._dispatch,
+            self._unheard,
+            tell,
+            output_rate=can.output_rate,
+            orchestrates=can.orchestrates,
+        )
         self._input = InputPump(
-            client, self._connection, self._turns, self._unheard, tell, config=config, begin_text=self._make_room
+            client, self._connection, self._turns, self._unheard, tell, config=config, make_room=self._make_room
         )
         self._seeding = Seeding(client, self._turns, self._unheard, handle)
         self._backoff = Backoff(config.reconnect)
@@ -90,6 +97,11 @@ class LiveSession:
         self._handing_over: asyncio.Future[None] | None = None
         self._runs: asyncio.Task[None] | None = None
         self._closing = False
+
+    @property
+    def queue(self) -> InputQueue:
+        """What the person sends."""
+        return self._queue
 
     @property
     def history(self) -> tuple[Line, ...]:
@@ -300,7 +312,7 @@ class LiveSession:
 
     async def _make_room(self) -> None:
         self._dispatch.new_input()
-        if self._turns.open or self._pump.response is not None:
+        if self._client.capabilities.truncation or not self._pump.idle:
             await self.interrupt()
 
     async def _exhausted(self) -> None:
