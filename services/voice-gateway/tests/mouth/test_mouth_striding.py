@@ -76,3 +76,9 @@ def test_one_measurement_gone_wrong_does_not_decide() -> None:
 def test_one_long_word_is_one_stretch() -> None:
     assert Stride().next([End(300, 1, pauses=True)], 0, None) == 0
     assert Stride().next([End(300, 1, pauses=True)], 0, 0.1) == 0
+
+
+def test_the_first_stretch_ends_with_the_last_word_that_is_soon_enough() -> None:
+    words = [End(frame, number + 1, pauses=False) for number, frame in enumerate((12, 26, 70, 90))]
+    assert at_rate(1.0).next(words, 0, None) == 1
+    assert at_rate(1.0).next(words[2:], 0, None) == 0

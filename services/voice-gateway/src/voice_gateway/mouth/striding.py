@@ -51,7 +51,9 @@ class Stride:
         """
         if ahead_s is None:
             wanted = round(self._rate * (_SECOND + 2 * BESIDE) / _SAFE)
-            return self._whole(ends, first, self._at(ends, first + min(max(_FIRST[0], wanted), _FIRST[1])))
+            least, most = (first + frames for frames in (_FIRST[0], min(max(_FIRST[0], wanted), _FIRST[1])))
+            within = [place for place, end in enumerate(ends) if least <= end.frame <= most]
+            return self._whole(ends, first, within[-1] if within else self._at(ends, most))
         affordable = min(_LONGEST, int(_SAFE * ahead_s / (self._rate * FRAME_S)) - 2 * BESIDE)
         within = [place for place, end in enumerate(ends) if _LEAST <= end.frame - first <= affordable]
         if not within:

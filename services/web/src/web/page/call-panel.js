@@ -24,6 +24,10 @@ import { presence } from "./words.js";
 const NARROW = matchMedia("(max-width: 40rem)");
 const STILL = matchMedia("(prefers-reduced-motion: reduce)");
 
+/** Levels are shown at 30 frames a second at most, in steps that can be seen. */
+const PAUSE_MS = 1000 / 60;
+const STEPS = 40;
+
 export class CallPanel {
   #drawing = false;
 
@@ -64,6 +68,17 @@ export class CallPanel {
     fill(byId("live-words"), line?.words);
   }
 
+  /**
+   * Every change is a frame that the whole page is drawn for: only what can be seen is one.
+   * @param {string} id
+   * @param {number} level
+   */
+  #level(id, level) {
+    const style = byId(id).style;
+    const shown = (Math.round(level * STEPS) / STEPS).toFixed(2);
+    if (style.getPropertyValue("--level") !== shown) style.setProperty("--level", shown);
+  }
+
   #draw() {
     const levels = this.levels();
     this.#drawing = levels !== null;
@@ -72,10 +87,10 @@ export class CallPanel {
       return;
     }
     if (!STILL.matches) {
-      byId("orb").style.setProperty("--level", levels.agent.toFixed(3));
-      byId("mute").style.setProperty("--level", levels.microphone.toFixed(3));
+      this.#level("orb", levels.agent);
+      this.#level("mute", levels.microphone);
     }
     this.heard(levels, performance.now());
-    requestAnimationFrame(() => this.#draw());
+    setTimeout(() => requestAnimationFrame(() => this.#draw()), PAUSE_MS);
   }
 }
