@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contracts import corpus, events, frames, health, refreshes, search, turns, voice
+from contracts import corpus, events, frames, health, live, refreshes, search, turns, voice
 from contracts.vocabulary import Message
 
 FRAMES: dict[str, type[Message]] = {
@@ -35,6 +35,13 @@ BODIES: dict[str, type[Message]] = {
     "agent.turn.cancel": turns.CancelRequested,
     "agent.turn.heard": turns.Heard,
     "agent.chat": turns.Chat,
+    "agent.chat.state": live.ChatState,
+    "agent.chat.lines.told": live.LinesTold,
+    "agent.chat.lines": live.ChatLines,
+    "agent.chat.tokens": live.TokensTold,
+    "agent.memory": live.TurnRemembered,
+    "agent.memories": live.Memories,
+    "agent.profile": live.ProfileCard,
     "agent.prefetch.request": turns.PrefetchAsked,
     "agent.prefetch.accepted": turns.PrefetchAccepted,
     "agent.prefetch.answer": turns.PrefetchedAnswer,

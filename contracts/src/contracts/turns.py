@@ -8,6 +8,7 @@ from uuid import UUID
 from pydantic import Field, StringConstraints
 
 from contracts.frames import ErrorCode, Sentence
+from contracts.live import Cost
 from contracts.search import Filter, Source
 from contracts.vocabulary import NO_NUL, NO_NUL_SAID, Count, Message, Timestamp, TraceId
 
@@ -83,10 +84,11 @@ class Turn(Message):
 
 
 class Chat(Message):
-    """``GET /chats/{id}``: the turns of a chat, oldest first."""
+    """``GET /chats/{id}``: the turns of a chat, oldest first, and the tokens that models were paid for in it."""
 
     chat_id: UUID
     turns: tuple[Turn, ...]
+    costs: tuple[Cost, ...] = ()
 
 
 class PrefetchAsked(Message):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import datetime as dt
 from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -106,6 +107,6 @@ def judge_by_words(sentence: str, passages: Sequence[Passage], /) -> Judgement:
     return Judgement("supported" if support else "unsupported", support)
 
 
-async def no_history(chat_id: UUID) -> tuple[()]:
+async def no_history(chat_id: UUID, since: dt.datetime | None = None) -> tuple[()]:
     """Nothing was said before."""
     return ()

@@ -75,6 +75,7 @@ class Reception:
                     "prefetch_id": asked.prefetch_id,
                     "trace_id": trace_id,
                     "traceparent": traceparent,
+                    "history_since": asked.history_since,
                     "deadline_s": self.limits.deadline_s,
                 }
                 await connection.execute(SQL.store_question, question)

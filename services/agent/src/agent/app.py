@@ -12,14 +12,16 @@ from uuid import uuid4
 
 from fastapi import FastAPI
 
-from agent import control
+from agent import control, live_routes
 from agent.accepting import Limits, Reception
 from agent.answerers import free_of_charge, open_answerer
 from agent.cancelling import Canceller
 from agent.claims import Claims
 from agent.evidence import judge
+from agent.keeping import Keeper
 from agent.ledger import Ledger
 from agent.prefetching import open_prefetches
+from agent.remembering import Remembrance
 from agent.routes import Agent, router
 from agent.running import Runner
 from agent.searching import RetrieverSearch
@@ -38,6 +40,8 @@ from chassis.server import health_of, service
 from contracts.events import TurnRequested
 
 GROUP = "agent"
+LARGER_BODIES = {"/chats/": 4_194_304, "/people/": 262_144}
+"""What is told of live conversations is longer than a question."""
 
 
 class State(TypedDict):
@@ -89,6 +93,8 @@ def create_app(settings: Settings) -> FastAPI:
                 Canceller(pool, redis, workers.cancelled),
                 ledger,
                 prefetches,
+                Keeper(pool, settings.prices),
+                Remembrance(pool),
             )
             await stack.enter_async_context(workers.alive(settings.grace_s))
             await stack.enter_async_context(
@@ -103,6 +109,7 @@ def create_app(settings: Settings) -> FastAPI:
             )
             yield {"agent": agent}
 
-    app = service("agent", lifespan, settings)
+    app = service("agent", lifespan, settings, larger_bodies=LARGER_BODIES)
     app.include_router(router)
+    app.include_router(live_routes.router)
     return app

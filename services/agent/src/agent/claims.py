@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -12,6 +13,7 @@ import psycopg
 from psycopg.errors import UniqueViolation
 from psycopg.types.json import Jsonb
 
+from agent.answering import Usage
 from agent.errors import TurnFailed
 from chassis.postgres import Connection, Pool
 from chassis.queries import Queries
@@ -20,6 +22,8 @@ from contracts.search import Filter, Source
 from contracts.turns import TurnStatus
 
 SQL = Queries.of("agent")
+NAME = "talkdown"
+"""This agent, among those that chats have."""
 AGAIN_S = 0.1
 """The pause before the end of a turn is stored again."""
 
@@ -38,6 +42,7 @@ class Claimed:
     traceparent: str
     waited_s: float
     left_s: float
+    history_since: dt.datetime | None = None
 
 
 @dataclass(frozen=True)
@@ -75,6 +80,7 @@ class Claims:
             traceparent=row["traceparent"],
             waited_s=max(0.0, row["waited_s"]),
             left_s=max(0.0, row["left_s"]),
+            history_since=row["history_since"],
         )
 
     async def heartbeat(self) -> dict[UUID, CancelReason | None]:
@@ -86,6 +92,12 @@ class Claims:
         """Why a running turn of ours was cancelled; nothing when it was not, or is not ours any more."""
         rows = await self._rows(SQL.cancel_reason, {"turn_id": turn_id, "worker": self.worker})
         return rows[0]["cancel_reason"] if rows else None
+
+    async def spend(self, chat_id: UUID, model: str, usage: Usage) -> None:
+        """Add the tokens of an answer to what its chat has cost."""
+        spent = {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}
+        async with self._pool.connection() as connection:
+            await connection.execute(SQL.spend, {"chat_id": chat_id, "agent": NAME, "model": model, **spent})
 
     async def complete(self, turn_id: UUID, answered: Answered) -> bool:
         """Store an answer and end its turn as completed; false when it was cancelled, or is not ours any more.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
@@ -42,10 +43,11 @@ class Ledger:
             rows = await (await connection.execute(SQL.newest_answered, {"chat_id": chat_id})).fetchall()
             return tuple(await _turns(connection, rows))
 
-    async def history(self, chat_id: UUID) -> tuple[PastTurn, ...]:
-        """What a model is told of a chat, in the order of time (T4)."""
+    async def history(self, chat_id: UUID, since: dt.datetime | None = None) -> tuple[PastTurn, ...]:
+        """What a model is told of a chat, in the order of time (T4); nothing of what was asked before ``since``."""
+        wanted = {"chat_id": chat_id, "turns": self._turns, "since": since}
         async with self._pool.connection() as connection:
-            cursor = await connection.execute(SQL.history, {"chat_id": chat_id, "turns": self._turns})
+            cursor = await connection.execute(SQL.history, wanted)
             rows = await cursor.fetchall()
         past = (PastTurn(row["question"], row["answer"], row["status"], row["heard"]) for row in rows)
         return recent_turns(past, turns=self._turns, characters=self._characters)

@@ -11,8 +11,10 @@ from fastapi import APIRouter, Query, Request
 from agent.accepting import Reception
 from agent.cancelling import Canceller
 from agent.errors import TurnUnknown
+from agent.keeping import Keeper
 from agent.ledger import Ledger
 from agent.prefetching import Prefetches
+from agent.remembering import Remembrance
 from contracts.turns import (
     CancelRequested,
     Chat,
@@ -36,18 +38,20 @@ class Agent:
     canceller: Canceller
     ledger: Ledger
     prefetches: Prefetches
+    keeper: Keeper
+    remembrance: Remembrance
 
 
 @router.post("/turns", status_code=202)
 async def ask(asked: TurnAsked, request: Request) -> TurnAccepted:
     """Take a question in: 202 once it is stored and its first frame stands; 400, 429 or 503 with nothing stored."""
-    return await _agent(request).reception.accept(asked)
+    return await agent_of(request).reception.accept(asked)
 
 
 @router.get("/turns/{turn_id}")
 async def read(turn_id: UUID, request: Request) -> Turn:
     """Give a turn as it stands."""
-    turn = await _agent(request).ledger.turn(turn_id)
+    turn = await agent_of(request).ledger.turn(turn_id)
     if turn is None:
         raise TurnUnknown
     return turn
@@ -56,25 +60,26 @@ async def read(turn_id: UUID, request: Request) -> Turn:
 @router.post("/turns/{turn_id}/cancel")
 async def cancel(turn_id: UUID, request: Request, cancelled: CancelRequested) -> Turn:
     """Stop a turn, or note that the person spoke over it."""
-    return await _agent(request).canceller.cancel(turn_id, cancelled)
+    return await agent_of(request).canceller.cancel(turn_id, cancelled)
 
 
 @router.post("/turns/{turn_id}/heard")
 async def heard(turn_id: UUID, request: Request, heard: Heard) -> Turn:
     """Note how much of an answer was heard."""
-    return await _agent(request).canceller.heard(turn_id, heard.characters)
+    return await agent_of(request).canceller.heard(turn_id, heard.characters)
 
 
 @router.get("/chats/{chat_id}")
 async def chat(chat_id: UUID, request: Request) -> Chat:
-    """Give the turns of a chat, oldest first; a chat is named by whoever begins it, so an unknown one is empty."""
-    return await _agent(request).ledger.chat(chat_id)
+    """Give the turns of a chat, oldest first, and what it cost; an unknown chat is empty: who begins one names it."""
+    agent = agent_of(request)
+    return (await agent.ledger.chat(chat_id)).model_copy(update={"costs": await agent.keeper.costs(chat_id)})
 
 
 @router.post("/prefetch", status_code=202)
 async def prefetch(asked: PrefetchAsked, request: Request) -> PrefetchAccepted:
     """Prepare an answer on a guess; nothing is stored."""
-    prefetches = _agent(request).prefetches
+    prefetches = agent_of(request).prefetches
     return PrefetchAccepted(
         prefetch_id=prefetches.prepare(asked.chat_id, asked.question), lifetime_ms=round(prefetches.lifetime_s * 1000)
     )
@@ -85,10 +90,11 @@ async def prefetched(
     prefetch_id: UUID, request: Request, wait_ms: Annotated[int, Query(ge=0, le=5000)] = 0
 ) -> PrefetchedAnswer:
     """Give what is prepared, waiting for it for a while; 404 when it is not known here."""
-    return await _agent(request).prefetches.answer(prefetch_id, wait_ms / 1000)
+    return await agent_of(request).prefetches.answer(prefetch_id, wait_ms / 1000)
 
 
-def _agent(request: Request) -> Agent:
+def agent_of(request: Request) -> Agent:
+    """What the handlers need."""
     agent = request.state.agent
     assert isinstance(agent, Agent)
     return agent

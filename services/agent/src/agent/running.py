@@ -21,7 +21,8 @@ from typing import Literal
 
 from agent import measuring
 from agent.accepting import Publishes
-from agent.claims import Answered, Claimed, Claims
+from agent.answering import Usage
+from agent.claims import NAME, Answered, Claimed, Claims
 from agent.errors import DeadlinePassed, FramesLost, Interrupted, NotStored, Stopped, TurnFailed, Unforeseen
 from agent.writing import Desk, Progress, put, write_answer
 from chassis import conventions
@@ -53,12 +54,12 @@ class Runner:
         progress = Progress(turn)
         attributes = {
             conventions.GEN_AI_OPERATION: conventions.INVOKE_AGENT,
-            conventions.GEN_AI_AGENT_NAME: "talkdown",
+            conventions.GEN_AI_AGENT_NAME: NAME,
             conventions.GEN_AI_CONVERSATION_ID: str(turn.chat_id),
             conventions.TURN_ID: str(turn.turn_id),
             conventions.TURN_WAITED_MS: round(turn.waited_s * 1000, 3),
         }
-        with span(f"{conventions.INVOKE_AGENT} talkdown", attributes, parent=turn.traceparent) as current:
+        with span(f"{conventions.INVOKE_AGENT} {NAME}", attributes, parent=turn.traceparent) as current:
             measuring.RUNNING.add(1)
             try:
                 failure = await self._written(progress, stop)
@@ -155,6 +156,7 @@ class Runner:
             output_tokens=usage.output_tokens if usage else None,
         )
         measuring.ended(event, failure.code if failure else None)
+        await self._spent(turn, usage)
         log.info(
             "turn ended",
             extra={
@@ -170,6 +172,17 @@ class Runner:
             await self.bus.publish(event)
         except Exception as error:
             log.warning("the end of a turn was not published", exc_info=error, extra={"turn_id": str(turn.turn_id)})
+
+    async def _spent(self, turn: Claimed, usage: Usage | None) -> None:
+        """Keep what the answer cost; that it cannot be kept costs nobody the answer."""
+        model = self.desk.answerer.model
+        if usage is None or model is None:
+            return
+        try:
+            async with asyncio.timeout(STORE_TIMEOUT_S):
+                await self.claims.spend(turn.chat_id, model, usage)
+        except Exception as error:
+            log.warning("the tokens of a turn were not stored", exc_info=error, extra={"turn_id": str(turn.turn_id)})
 
 
 def _answered(progress: Progress) -> Answered:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+import re
+from collections.abc import Mapping
+from typing import Annotated, ClassVar
 
-from pydantic import Field
+from pydantic import Field, field_validator
+from pydantic_settings import NoDecode
 
 from chassis.settings import Part, ServiceSettings
+
+_PRICE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*/\s*(\d+(?:\.\d+)?)\s*")
 
 
 class Settings(ServiceSettings):
@@ -46,7 +51,26 @@ class Settings(ServiceSettings):
     )
     answer_timeout_s: float = Field(default=20.0, gt=0, description="seconds to wait for each part of a model's answer")
 
+    prices: Annotated[Mapping[str, tuple[float, float]], NoDecode] = Field(
+        default_factory=dict[str, tuple[float, float]],
+        description="what a million input and output tokens of models cost, as gpt-4.1-mini=0.4/1.6,other=1/2",
+    )
+
     scripted_sentences: int = Field(default=3, ge=1, le=50, description="how many sentences a scripted answer has")
     scripted_pace: float | None = Field(
         default=None, gt=0, le=1000, description="deltas a second of a scripted answer; unset: without waiting"
     )
+
+    @field_validator("prices", mode="before")
+    @classmethod
+    def _priced(cls, value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        prices: dict[str, tuple[float, float]] = {}
+        for entry in filter(None, (part.strip() for part in value.split(","))):
+            model, _, price = entry.rpartition("=")
+            numbers = _PRICE.fullmatch(price)
+            if not model.strip() or numbers is None:
+                raise ValueError("it is written as model=input/output, separated by commas")
+            prices[model.strip()] = float(numbers[1]), float(numbers[2])
+        return prices

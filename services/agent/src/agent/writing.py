@@ -6,6 +6,7 @@ Nothing here ends a turn: see :mod:`agent.running` for what is stored and for th
 from __future__ import annotations
 
 import asyncio
+import datetime as dt
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import aclosing, nullcontext
@@ -49,7 +50,7 @@ class Desk:
     answerer: Answerer
     judge: Judge
     search: Search
-    history: Callable[[UUID], Awaitable[tuple[PastTurn, ...]]]
+    history: Callable[[UUID, dt.datetime | None], Awaitable[tuple[PastTurn, ...]]]
     answered: Callable[[UUID], Awaitable[tuple[Turn, ...]]]
     prefetches: Prefetches
     frames: Frames
@@ -117,7 +118,7 @@ async def write_answer(progress: Progress, desk: Desk) -> None:
 async def _found(progress: Progress, desk: Desk) -> tuple[tuple[Passage, ...], AsyncGenerator[Piece]]:
     """The passages for a question, and the pieces of its answer: prepared ones, or new ones."""
     turn = progress.turn
-    conversation = Conversation(turn.question, await desk.history(turn.chat_id))
+    conversation = Conversation(turn.question, await desk.history(turn.chat_id, turn.history_since))
     prepared = await _prepared(turn, conversation, desk)
     if prepared is not None:
         progress.count(prepared.plan.usage)
@@ -157,7 +158,7 @@ async def replayed(pieces: tuple[Piece, ...]) -> AsyncGenerator[Piece]:
 
 
 async def _prepared(turn: Claimed, conversation: Conversation, desk: Desk) -> Prepared | None:
-    if turn.filter != Filter():
+    if turn.filter != Filter() or turn.history_since is not None:
         return None
     return await desk.prefetches.adopt(turn.prefetch_id, turn.chat_id, conversation)
 

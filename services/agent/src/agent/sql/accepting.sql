@@ -15,8 +15,10 @@ where status in ('waiting', 'running');
 -- name: store_question
 -- The question, waiting, in a chat that its first question opens; its deadline counts from now, the wait included.
 with opened as (insert into agent.chats (chat_id) values (%(chat_id)s) on conflict do nothing)
-insert into agent.turns (turn_id, chat_id, question, filter, prefetch_id, trace_id, traceparent, deadline_at)
+insert into agent.turns (turn_id, chat_id, question, filter, prefetch_id, trace_id, traceparent, history_since,
+    deadline_at
+)
 values (
     %(turn_id)s, %(chat_id)s, %(question)s, %(filter)s, %(prefetch_id)s, %(trace_id)s, %(traceparent)s,
-    now() + %(deadline_s)s * interval '1 second'
+    %(history_since)s, now() + %(deadline_s)s * interval '1 second'
 );

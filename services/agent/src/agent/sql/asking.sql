@@ -28,11 +28,25 @@ where turn_id = any(%(turn_ids)s)
 order by turn_id, place;
 
 -- name: history
--- The newest turns that a model may know of, newest first (T4).
-select turns.turn_id, turns.question, turns.status, turns.heard, answers.answer
-from agent.turns join agent.answers using (turn_id)
-where chat_id = %(chat_id)s and status in ('completed', 'interrupted')
-order by place desc
+-- The newest turns that a model may know of, newest first (T4), those of live sessions among them.
+select question, status, heard, answer
+from (
+    select turns.asked_at as said_at, turns.place, turns.question, turns.status, turns.heard, answers.answer
+    from agent.turns join agent.answers using (turn_id)
+    where chat_id = %(chat_id)s and status in ('completed', 'interrupted')
+    union all
+    select
+        min(said_at), min(place),
+        string_agg(text, ' ' order by place) filter (where role = 'user'),
+        'completed', null,
+        coalesce(string_agg(text, ' ' order by place) filter (where role = 'assistant'), '')
+    from agent.lines
+    where chat_id = %(chat_id)s
+    group by session_id, turn
+    having bool_or(role = 'user')
+) as said
+where %(since)s::timestamptz is null or said_at >= %(since)s
+order by said_at desc, place desc
 limit %(turns)s;
 
 -- name: newest_answered

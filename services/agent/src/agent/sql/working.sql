@@ -21,7 +21,7 @@ where turn_id = (
     for update skip locked
 )
 returning
-    turn_id, chat_id, question, filter, prefetch_id, trace_id, traceparent, asked_at,
+    turn_id, chat_id, question, filter, prefetch_id, trace_id, traceparent, asked_at, history_since,
     extract(epoch from claimed_at - asked_at)::float8 as waited_s,
     extract(epoch from deadline_at - claimed_at)::float8 as left_s;
 
