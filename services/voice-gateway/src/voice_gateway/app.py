@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from typing import TypedDict
 
@@ -27,6 +27,7 @@ from voice_gateway.errors import Refused
 from voice_gateway.learning import keep_learning
 from voice_gateway.mouth.port import Mouth
 from voice_gateway.opening import open_senses
+from voice_gateway.orchestrators.orchestra import open_orchestra
 from voice_gateway.providers.openai import MAX_KEYWORDS, OpenAIVoice
 from voice_gateway.session import Around
 from voice_gateway.sessions import Sessions
@@ -60,10 +61,12 @@ def create_app(settings: Settings) -> FastAPI:
             open_client(settings.retriever_url, "retriever") as retriever,
             open_redis(settings.redis_url, health=health) as redis,
             FrameHub(redis) as frames,
+            AsyncExitStack() as orchestras,
         ):
             agent = HttpAgent(client, frames, silent_s=settings.silent_s, lost_s=settings.lost_s)
             provider = OpenAIVoice(settings) if settings.chosen_voice == "openai" else None
-            around = Around(settings, agent, Calls(), senses, provider)
+            orchestra = await orchestras.enter_async_context(open_orchestra(settings, agent, client, retriever, senses))
+            around = Around(settings, agent, Calls(), senses, provider, orchestra)
             app.state.sessions = sessions = Sessions(settings.max_sessions, senses)
             beside: list[asyncio.Task[None]] = []
             if senses is not None:

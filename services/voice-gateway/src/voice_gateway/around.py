@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from voice_gateway.agent import Agent
 from voice_gateway.calls import Calls
 from voice_gateway.opening import Senses
+from voice_gateway.orchestrators.orchestra import Orchestra
 from voice_gateway.providers.openai import OpenAIVoice
 from voice_gateway.session_config import Means
 from voice_gateway.settings import Settings
@@ -21,6 +22,7 @@ class Around:
     calls: Calls
     senses: Senses | None = None
     provider: OpenAIVoice | None = None
+    orchestra: Orchestra | None = None
 
     @property
     def means(self) -> Means:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, StringConstraints, field_validator, model_validator
+from pydantic import AliasChoices, Field, SecretStr, StringConstraints, field_validator, model_validator
 from pydantic_settings import NoDecode
 
 from chassis.settings import Part, ServiceSettings
@@ -48,6 +48,40 @@ class Settings(ServiceSettings):
     )
     realtime_model: str = Field(default="gpt-realtime-2.1", description="the provider's model that speaks")
     transcription_model: str = Field(default="gpt-transcribe", description="the provider's model that transcribes")
+    gemini_api_key: SecretStr | None = Field(
+        default=None,
+        validation_alias=AliasChoices("GEMINI_API_KEY", "gemini_api_key"),
+        description="a key of Google's, for sessions that Gemini holds",
+    )
+    gemini_base_url: str | None = Field(
+        default=None,
+        validation_alias=AliasChoices("GEMINI_BASE_URL", "gemini_base_url"),
+        description="the address of a compatible server; unset: Google's own",
+    )
+    gemini_model: str | None = Field(default=None, description="Gemini's model that speaks; unset: the usual one")
+    scenario: str | None = Field(
+        default=None,
+        description="the agents of a session: the name of a shipped scenario, or a .yaml file;"
+        " unset: talkdown.yaml in the folder of notes, else notes",
+    )
+    folder: str | None = Field(default=None, description="the folder of notes, where it can be read from here")
+    tools: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(), description="Python files or modules whose functions agents may call, comma-separated"
+    )
+    mcp: str | None = Field(default=None, description="a JSON file that names MCP servers, whose tools agents may call")
+    cascade_answers: Literal["ours", "responses", "chat"] = Field(
+        default="ours", description="who answers in a cascade: ours, or a model behind responses or chat"
+    )
+    cascade_model: str = Field(default="gpt-4.1-mini", min_length=1, description="the model of responses and chat")
+    cascade_timeout_s: Annotated[float, Field(gt=0)] = Field(
+        default=20.0, description="seconds to wait for each part of that model's answer"
+    )
+    keep_transcripts: bool = Field(default=True, description="0: lines of live sessions are not kept with the chat")
+    memory_write: bool = Field(default=True, description="0: no turn is remembered for later sessions")
+    memory_recall: bool = Field(default=True, description="0: nothing is recalled when a session opens")
+    memory_s: Annotated[float, Field(gt=0, le=10)] = Field(
+        default=1.0, description="seconds that memory may hold up the opening of a session"
+    )
     provider_s: Annotated[float, Field(gt=0)] = Field(
         default=10.0, description="seconds that the provider may take for a credential"
     )
@@ -83,6 +117,13 @@ class Settings(ServiceSettings):
     def _split(cls, value: object) -> object:
         if isinstance(value, str):
             return tuple(part.strip().rstrip("/").lower() for part in value.split(",") if part.strip())
+        return value
+
+    @field_validator("tools", mode="before")
+    @classmethod
+    def _places(cls, value: object) -> object:
+        if isinstance(value, str):
+            return tuple(part.strip() for part in value.split(",") if part.strip())
         return value
 
     @field_validator("script", mode="before")
@@ -123,6 +164,15 @@ class Settings(ServiceSettings):
             raise ValueError(
                 "TALKDOWN_ICE_ANNOUNCED needs the ports that are published there:"
                 " set TALKDOWN_ICE_PORTS to them, as 50000-50019."
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _models_have_a_key(self) -> Settings:
+        if self.cascade_answers != "ours" and not self.openai_api_key:
+            raise ValueError(
+                f"TALKDOWN_CASCADE_ANSWERS={self.cascade_answers} asks a model: set OPENAI_API_KEY (any word for a"
+                " compatible server that asks for none), or TALKDOWN_CASCADE_ANSWERS=ours."
             )
         return self
 

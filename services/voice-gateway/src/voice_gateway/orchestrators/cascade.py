@@ -16,7 +16,7 @@ from __future__ import annotations
 import asyncio
 import datetime as dt
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Final
@@ -30,31 +30,39 @@ from voice_gateway.live.events import AgentChanged, ToolCall, ToolResult, TurnSt
 from voice_gateway.live.port import Line, ToolSpec
 from voice_gateway.orchestrators.handoffs import HAND_OVER, Handoff, Handoffs
 from voice_gateway.orchestrators.measuring import FIRST_TOKEN, Tally
-from voice_gateway.orchestrators.port import Called, Context, Result, Speak, States, Tell
+from voice_gateway.orchestrators.port import Called, Context, Ended, Result, Speak, States, Tell, no_one
 from voice_gateway.orchestrators.prompts import instructions
 from voice_gateway.orchestrators.scenario import AgentSpec, ProviderName
 from voice_gateway.orchestrators.speech import Speech, Spoken, heard_of_answer
 from voice_gateway.orchestrators.text_agent import Accepted, Asked, Call, Calling, Delta, Spent, TextAgent, Writing
-from voice_gateway.orchestrators.toolbox import AgentTools, Tool
+from voice_gateway.orchestrators.toolbox import UNTAGGED, AgentTools, Tool
 
 MAX_ROUNDS: Final = 5
 """Rounds of tools in one turn (O5); after them the model answers without."""
 FIRST_CHUNK: Final = "first chunk"
+"""What happens in the span of an agent when its first words are on their way to the mouth."""
 SAVE_S: Final = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class Company:
-    """Who and what a cascade works with: text agents, tools, and what is known of the person."""
+    """Who and what a cascade works with: text agents, tools, and what is known of the person.
+
+    ``of_chat`` is what an agent without shared context is not told; ``recall`` finds what is remembered of what a
+    person says, and never fails.
+    """
 
     agent_for: Callable[[AgentSpec], TextAgent]
     tools_for: Callable[[AgentSpec, Sequence[Tool]], AgentTools]
     states: States
     fields: Mapping[str, str] = field(default_factory=dict[str, str])
-    memory: tuple[str, ...] = ()
+    of_person: tuple[str, ...] = ()
+    of_chat: tuple[str, ...] = ()
     session: tuple[str, ...] = ()
     provider: ProviderName = "local"
     tally: Tally = field(default_factory=Tally)
+    ended: Ended = no_one
+    recall: Callable[[str], Awaitable[tuple[str, ...]]] | None = None
 
 
 @dataclass(slots=True)
@@ -69,6 +77,14 @@ class _Turn:
     calls: list[Called] = field(default_factory=list[Called])
     metadata: JsonObject = field(default_factory=dict[str, object])
     writing: Writing | None = None
+    span: Span | None = None
+    heard: str | None = None
+
+    def result(self, first: str, active: str) -> Result:
+        """How it was answered so far; of an interrupted turn what was heard."""
+        text = " ".join(chunk.text for chunk in self.spoken) if self.heard is None else self.heard
+        changed = active != first
+        return Result(text, first, tuple(self.calls), changed, active if changed else None, self.metadata)
 
 
 class CascadeOrchestrator:
@@ -100,20 +116,23 @@ class CascadeOrchestrator:
         async with self._free:
             turn = self._turn = _Turn(context, speak, tell, context.user_text)
             self._handoffs.begin_turn()
-            first = self.active
+            first, interrupted = self.active, True
             try:
                 await self._answered(turn)
+                interrupted = False
             finally:
+                turn.metadata["tokens"] = self._company.tally.told()
+                result = turn.result(first, self.active)
+                self._company.ended(context.user_text, result, interrupted)
                 await self._save(context)
-        text = " ".join(chunk.text for chunk in turn.spoken)
-        changed = self.active != first
-        turn.metadata["tokens"] = self._company.tally.told()
-        return Result(text, first, tuple(turn.calls), changed, self.active if changed else None, turn.metadata)
+            return result
 
     def heard(self, text: str) -> None:
         """The newest turn was interrupted, and so much of what it spoke was heard."""
-        if self._turn is not None and self._turn.writing is not None:
-            self._turn.writing.heard(heard_of_answer(self._turn.spoken, text))
+        if self._turn is not None:
+            self._turn.heard = text
+            if self._turn.writing is not None:
+                self._turn.writing.heard(heard_of_answer(self._turn.spoken, text))
 
     async def _answered(self, turn: _Turn) -> None:
         handoffs = self._handoffs
@@ -128,7 +147,9 @@ class CascadeOrchestrator:
 
     async def _change(self, turn: _Turn, handoff: Handoff) -> None:
         """The turn's boundary: the floor changes hands, and the new agent answers."""
-        if not handoff.shares_context:
+        if handoff.shares_context:
+            self._known_from, self._since = 0, None
+        else:
             self.forget_before(len(turn.context.history))
         self._handoffs.apply()
         agent = self._handoffs.active
@@ -146,7 +167,9 @@ class CascadeOrchestrator:
         agent, company = self._handoffs.active, self._company
         writer = company.agent_for(agent)
         tools = company.tools_for(agent, [*self._hand_over(handoff)]) if writer.decides else None
-        turn.writing = writing = writer.begin(self._asked(turn, agent, handoff, tools.specs() if tools else ()))
+        memory = await company.recall(turn.text) if company.recall and writer.decides else ()
+        asked = self._asked(turn, agent, handoff, tools.specs() if tools else (), memory)
+        turn.writing = writing = writer.begin(asked)
         # What another agent said stands for nothing in this one's answer.
         turn.spoken = [Spoken(chunk.text) for chunk in turn.spoken]
         attributes = {
@@ -155,6 +178,7 @@ class CascadeOrchestrator:
             conventions.GEN_AI_CONVERSATION_ID: str(turn.context.chat_id),
         }
         with telemetry.span(f"{conventions.INVOKE_AGENT} {agent.name}", attributes) as current:
+            turn.span = current
             before = company.tally.of(agent.name)
             began = time.perf_counter()
             try:
@@ -229,16 +253,24 @@ class CascadeOrchestrator:
         return results
 
     async def _say(self, turn: _Turn, chunk: Spoken) -> None:
-        if not turn.spoken:
-            telemetry.happened(FIRST_CHUNK)
+        if not turn.spoken and turn.span is not None:
+            turn.span.add_event(FIRST_CHUNK)
         turn.spoken.append(chunk)
         await turn.speak(chunk.text, self.voice)
 
-    def _asked(self, turn: _Turn, agent: AgentSpec, handoff: Handoff | None, tools: Sequence[ToolSpec]) -> Asked:
+    def _asked(
+        self,
+        turn: _Turn,
+        agent: AgentSpec,
+        handoff: Handoff | None,
+        tools: Sequence[ToolSpec],
+        recalled: Sequence[str],
+    ) -> Asked:
         context, company = turn.context, self._company
         history: Sequence[Line] = context.history[self._known_from :]
-        memory = dict.fromkeys((*company.memory, *context.memory))
-        told = instructions(agent, company.fields, memory=[*memory], session=company.session, handoff=handoff)
+        memory = [*company.of_person, *(company.of_chat if self._since is None else ())]
+        memory += dict.fromkeys((*context.memory, *recalled))
+        told = instructions(agent, company.fields, memory=memory, session=company.session, handoff=handoff)
         return Asked(
             context.chat_id,
             turn.text,
@@ -260,7 +292,7 @@ class CascadeOrchestrator:
             wanted = self._handoffs.request(args)
             return {"handed_over_to": wanted.target}
 
-        return [Tool(spec, run, frozenset({"*"}))]
+        return [Tool(spec, run, frozenset({UNTAGGED}))]
 
     async def _save(self, context: Context) -> None:
         """Keep the state, interrupted or not; whoever cancels waits no longer than the bound."""

@@ -96,6 +96,14 @@ class States(Protocol):
         ...
 
 
+Ended = Callable[[str, Result, bool], None]
+"""A turn is over: what the person said, how it was answered, and whether it was interrupted. It does not wait."""
+
+
+def no_one(said: str, result: Result, interrupted: bool) -> None:
+    """Nobody is told of ended turns."""
+
+
 Tell = Callable[[RealtimeEvent], None]
 """Takes what the person's client is to know of a turn: its id, the tools called, the agent at work, the tokens."""
 

@@ -82,20 +82,29 @@ class Tools:
         return frozenset(self._tools)
 
     def bound(
-        self, names: Collection[str], tags: Sequence[str] | None, caller: Caller, extra: Iterable[Tool] = ()
+        self,
+        names: Collection[str],
+        tags: Sequence[str] | None,
+        caller: Caller,
+        extra: Iterable[Tool] = (),
+        parent: Callable[[], str | None] = lambda: None,
     ) -> AgentTools:
         """Those of these names that carry one of ``tags`` (all with None), for one caller; ``extra`` beside them."""
         chosen = [self._tools[name] for name in names if name in self._tools]
         kept = {tool.name: tool for tool in chosen if _carries(tool, tags)}
-        return AgentTools({**kept, **{tool.name: tool for tool in extra}}, caller)
+        return AgentTools({**kept, **{tool.name: tool for tool in extra}}, caller, parent)
 
 
 @dataclass(frozen=True, slots=True)
 class AgentTools:
-    """The tools of one agent in one session; a :class:`~voice_gateway.live.port.Toolbox`."""
+    """The tools of one agent in one session; a :class:`~voice_gateway.live.port.Toolbox`.
+
+    ``parent`` is the ``traceparent`` under which a call is drawn, where that is not the current span.
+    """
 
     tools: Mapping[str, Tool]
     caller: Caller
+    parent: Callable[[], str | None] = lambda: None
 
     def specs(self, tags: Sequence[str] | None = None) -> tuple[ToolSpec, ...]:
         """What a model is told of them. Tags narrow what is there, and never add to it; handing over needs none."""
@@ -113,7 +122,7 @@ class AgentTools:
             conventions.GEN_AI_AGENT_NAME: self.caller.agent,
             conventions.GEN_AI_CONVERSATION_ID: str(self.caller.chat_id),
         }
-        with telemetry.span(f"{conventions.EXECUTE_TOOL} {name}", attributes):
+        with telemetry.span(f"{conventions.EXECUTE_TOOL} {name}", attributes, parent=self.parent()):
             return shortened(await tool.run(args, self.caller))
 
     async def answered(self, call: Call) -> Called:
