@@ -39,11 +39,11 @@ class HandQueue:
     closed: bool = False
     on_close: Callable[[], None] = lambda: None
 
-    def send_audio(self, data: bytes, sample_rate: int = 16_000) -> bool:
+    def send_audio(self, pcm: bytes, sample_rate: int = 16_000) -> bool:
         """Note the sound; one frame behind the other is one sound."""
         if self.taken and self.taken[-1][0] == f"audio {sample_rate}":
-            data = cast(bytes, self.taken.pop()[1]) + data
-        self.taken.append((f"audio {sample_rate}", data))
+            pcm = cast(bytes, self.taken.pop()[1]) + pcm
+        self.taken.append((f"audio {sample_rate}", pcm))
         return True
 
     def send_text(self, text: str) -> bool:

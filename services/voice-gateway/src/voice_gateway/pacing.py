@@ -13,6 +13,8 @@ from voice_gateway.playout import FRAME_MS, Frame, Playout
 
 LEAD_FRAMES = 10
 """200 ms are with the client before they are due."""
+ALMOST = 1e-6
+"""Of a frame: a clock that wakes us to the moment is not to be asked again for what rounding took."""
 MAX_LATE_FRAMES = 25
 """A clock that stood still for longer does not make up for it: the sound was not played either."""
 
@@ -31,7 +33,7 @@ class Pacer:
 
     def tick(self) -> None:
         """Play what is due by now."""
-        late = int((self._clock() - self._due) * 1000 // FRAME_MS)
+        late = int((self._clock() - self._due) * 1000 / FRAME_MS + ALMOST)
         if late > MAX_LATE_FRAMES:
             self._due += (late - MAX_LATE_FRAMES) * FRAME_MS / 1000
             late = MAX_LATE_FRAMES

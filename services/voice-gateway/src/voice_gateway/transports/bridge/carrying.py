@@ -47,7 +47,7 @@ FAILED = "Something unexpected went wrong here; connect again."
 class Input(Protocol):
     """Where a client's frames go; nothing of it waits."""
 
-    def send_audio(self, data: bytes, sample_rate: int = INPUT_RATE) -> bool:
+    def send_audio(self, pcm: bytes, sample_rate: int = INPUT_RATE) -> bool:
         """Sound of the person; False: it was dropped."""
         ...
 
