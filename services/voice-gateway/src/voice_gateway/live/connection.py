@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
-from voice_gateway.live.errors import ConnectionLost
+from voice_gateway.live.errors import ConnectionLost, LiveError
 from voice_gateway.live.reconnecting import Ending
 
 
@@ -37,7 +37,7 @@ class Connection:
                 if asked():
                     try:
                         await what()
-                    except ConnectionLost:
+                    except LiveError:
                         self.leave("drop")
                 return
 

@@ -21,8 +21,8 @@ class Capabilities:
     ``input_rate`` and ``output_rate`` are samples a second of mono PCM16. ``session_s`` is the longest life of one
     connection in seconds, None without a limit. ``answers_tools`` says that the provider begins the response after a
     tool turn by itself, once every call has its result. ``changes_agent`` says that instructions and tools can change
-    within a connection, ``changes_voice`` that the voice can too; otherwise a handoff opens a new one. ``orchestrates`` says that
-    it runs its tools and changes its agents by itself, and only tells of them.
+    within a connection, ``changes_voice`` that the voice can too; otherwise a handoff opens a new one.
+    ``orchestrates`` says that it runs its tools and changes its agents by itself, and only tells of them.
     """
 
     provider: Literal["openai", "gemini", "local"]

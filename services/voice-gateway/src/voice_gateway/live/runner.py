@@ -312,7 +312,7 @@ class LiveSession:
 
     async def _make_room(self) -> None:
         self._dispatch.new_input()
-        if self._client.capabilities.truncation or not self._pump.idle:
+        if not self._pump.idle or self._played_ms() is not None:
             await self.interrupt()
 
     async def _exhausted(self) -> None:
