@@ -198,7 +198,7 @@ class Reader:
 
     async def wait(self, done: Callable[[], bool]) -> None:
         """Wait until what was read fulfils a condition."""
-        async with asyncio.timeout(3600):
+        async with asyncio.timeout(60):
             while not done():
                 assert not self.ended, f"the session is over: {self.events[-3:]}"
                 self._news.clear()
