@@ -50,6 +50,7 @@ BODIES: dict[str, type[Message]] = {
     "web.dead-letter.replayed": corpus.Replayed,
     "voice.client-secret.request": voice.ClientSecretRequested,
     "voice.client-secret": voice.ClientSecret,
+    "voice.live.offer": voice.LiveOffer,
     "voice.timeline": voice.Timeline,
     "health.live": health.Live,
     "health.ready": health.Ready,

@@ -19,6 +19,7 @@ class ClientSecretRequested(Message):
     chat_id: UUID | None = Field(default=None, description="null: the gateway makes one")
     expires_after: JsonObject | None = None
     session: JsonObject = Field(default_factory=dict)
+    bridge: bool = Field(default=False, description="for /v1/graph/live, which is held here whoever the provider is")
 
 
 class ClientSecret(Message):
@@ -34,6 +35,26 @@ class ClientSecret(Message):
         " null: at /v1/realtime of whoever gave the credential",
     )
     chat_id: UUID
+
+
+class LiveScenario(Message):
+    """Agents that may hold a live session together; ``start`` begins."""
+
+    name: str
+    start: str
+    agents: tuple[str, ...]
+
+
+class LiveOffer(Message):
+    """``GET /v1/graph/live``: what the first frame of a live session may name, the usual first.
+
+    Without an orchestrator no session is held.
+    """
+
+    orchestrators: tuple[str, ...] = ()
+    providers: tuple[str, ...] = ()
+    scenarios: tuple[LiveScenario, ...] = ()
+    problem: str | None = Field(default=None, description="why the scenario of the settings, or the notes, is not used")
 
 
 class TimelineEvent(Message):

@@ -20,7 +20,9 @@ from voice_gateway.calls import Calls
 from voice_gateway.credentials import Credentials, Grant
 from voice_gateway.live.config import RealtimeConfig
 from voice_gateway.live.events import RealtimeEvent
+from voice_gateway.live.input_queue import InputQueue
 from voice_gateway.live.port import Activity, Capabilities
+from voice_gateway.orchestrators.opening import Orchestrated
 from voice_gateway.session_config import SessionConfig
 from voice_gateway.sessions import Sessions
 from voice_gateway.settings import Settings
@@ -31,13 +33,13 @@ CAN = Capabilities("local", 24_000, 24_000)
 CHAT = UUID("00000000-0000-4000-8000-000000000001")
 
 
-@dataclass
-class HandQueue:
+class HandQueue(InputQueue):
     """Notes what comes in."""
 
-    taken: list[tuple[str, object]] = field(default_factory=list[tuple[str, object]])
-    closed: bool = False
-    on_close: Callable[[], None] = lambda: None
+    def __init__(self, on_close: Callable[[], None]) -> None:
+        super().__init__()
+        self.taken: list[tuple[str, object]] = []
+        self._on_close = on_close
 
     def send_audio(self, pcm: bytes, sample_rate: int = 16_000) -> bool:
         """Note the sound; one frame behind the other is one sound."""
@@ -58,19 +60,24 @@ class HandQueue:
 
     def close(self) -> None:
         """Note the end."""
-        self.closed = True
-        self.on_close()
+        super().close()
+        self._on_close()
 
 
 class HandSession:
     """Tells what it is given; the end of its input ends it unless ``lingers``."""
 
     def __init__(self) -> None:
-        self.queue = HandQueue(on_close=self._input_ended)
+        self._queue = HandQueue(self._input_ended)
         self.lingers = False
         self.interrupted: list[int | None] = []
         self.closed = False
         self._told: asyncio.Queue[RealtimeEvent | Exception | None] = asyncio.Queue()
+
+    @property
+    def queue(self) -> HandQueue:
+        """Its input."""
+        return self._queue
 
     def tell(self, *events: RealtimeEvent) -> None:
         """Tell these next."""
@@ -180,7 +187,7 @@ async def bridging(
     @asynccontextmanager
     async def opens(
         grant: Grant, wanted: Wanted, traceparent: str | None, played_ms: Callable[[], int | None]
-    ) -> AsyncGenerator[bridge.Opened]:
+    ) -> AsyncGenerator[Orchestrated]:
         asked.append(wanted)
         if refusal:
             raise refusal[0]
@@ -188,7 +195,8 @@ async def bridging(
         opened.append(session)
         try:
             config: RealtimeConfig = wanted.config
-            yield bridge.Opened(session, config, CAN, wanted.orchestrator or "cascade", wanted.agent, wanted.scenario)
+            names = wanted.orchestrator or "cascade", wanted.scenario or "notes", wanted.agent or "notes"
+            yield Orchestrated(session, config, CAN, *names)
         finally:
             await session.close()
 

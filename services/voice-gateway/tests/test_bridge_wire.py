@@ -61,7 +61,7 @@ async def test_ready_tells_both_rates_and_the_session_before_any_sound(bridge: B
             "chat_id": str(CHAT),
             "orchestrator": "cascade",
             "provider": "local",
-            "scenario": None,
+            "scenario": "notes",
             "agent": "concierge",
             "modality": "audio",
             "vad": True,

@@ -35,6 +35,7 @@ class Gateway:
         return Starlette(
             routes=[
                 WebSocketRoute("/v1/realtime", self._session),
+                WebSocketRoute("/v1/graph/live", self._session),
                 Route("/{path:path}", self._signal, methods=["POST"]),
             ]
         )
@@ -145,9 +146,9 @@ async def test_what_belongs_to_a_call_goes_to_its_gateway(
         assert len(gateway.asked) == 3
 
 
-async def closing(web: Running, query: str, **named: Any) -> int | None:
+async def closing(web: Running, query: str, path: str = "/v1/realtime", **named: Any) -> int | None:
     """How a session ended."""
-    address = web.url.replace("http", "ws") + "/v1/realtime" + query
+    address = web.url.replace("http", "ws") + path + query
     try:
         async with connect(address, origin=web.url, proxy=None, **named) as session:  # type: ignore[arg-type]
             with pytest.raises(ConnectionClosed):
@@ -166,8 +167,10 @@ async def test_a_session_is_carried_by_the_gateway_that_made_its_credential(
         offered = ["realtime", f"openai-insecure-api-key.{secret['value']}"]
         assert await closing(web, "", subprotocols=offered) == 1000
         assert await closing(web, f"?call_id=rtc_{secret['value'][3:9]}-1") == 1000
-        assert len(gateway.sessions) == 3
-    assert [len(one.sessions) for one in gateways.values()] == [3, 3]
+        assert await closing(web, "", "/v1/graph/live", subprotocols=offered) == 1000
+        assert await closing(web, f"?token={secret['value']}", "/v1/graph/live") == 1000
+        assert len(gateway.sessions) == 5
+    assert [len(one.sessions) for one in gateways.values()] == [5, 5]
 
 
 async def test_a_call_whose_gateway_is_gone_is_said_to_be_so(web: Running, gateways: dict[str, Gateway]) -> None:

@@ -34,6 +34,7 @@ from voice_gateway.sessions import Sessions
 from voice_gateway.settings import Settings
 from voice_gateway.transports import sideband
 from voice_gateway.transports import websocket as on_websocket
+from voice_gateway.transports.bridge import routes as on_bridge
 from voice_gateway.transports.webrtc import routes as on_webrtc
 from voice_gateway.transports.webrtc.routes import Exchange
 
@@ -99,6 +100,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.include_router(minting.router)
     app.include_router(router)
     app.include_router(on_webrtc.router)
+    app.include_router(on_bridge.router)
     return app
 
 

@@ -29,8 +29,9 @@ router = APIRouter()
 async def mint(request: Request, response: Response, asked: ClientSecretRequested) -> ClientSecret:
     """Make a credential for one connection of one chat, to be used within a minute.
 
-    Where the provider holds the calls, its session is as the settings say, whatever session is asked for. The
-    credential and the call carry the name of this replica, where there are several: they are good here alone.
+    Where the provider holds the calls, its session is as the settings say, whatever session is asked for; the bridge
+    is held here all the same. The credential and the call carry the name of this replica, where there are several: they
+    are good here alone.
     """
     around: Around = request.state.around
     credentials: Credentials = request.state.credentials
@@ -43,9 +44,10 @@ async def mint(request: Request, response: Response, asked: ClientSecretRequeste
     call_id, chat_id, traceparent = new_id("sess", here), asked.chat_id or uuid4(), telemetry.inject()
     minted: Minted
     session: JsonObject
-    if around.provider is not None:
-        session = around.provider.session
-        minted = await around.provider.mint(session, seconds=seconds)
+    by_provider = around.provider if not asked.bridge else None
+    if by_provider is not None:
+        session = by_provider.session
+        minted = await by_provider.mint(session, seconds=seconds)
     else:
         try:
             config = around.means.updated(around.means.first(), asked.session)
@@ -60,7 +62,7 @@ async def mint(request: Request, response: Response, asked: ClientSecretRequeste
         expires_at=minted.expires_at,
         session={"id": call_id, "object": "realtime.session", **session},
         voice=around.settings.chosen_voice,
-        url=around.provider.url if around.provider is not None else None,
+        url=by_provider.url if by_provider is not None else None,
         chat_id=chat_id,
     )
 

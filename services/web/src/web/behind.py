@@ -18,6 +18,7 @@ from contracts.health import Ready
 from contracts.refreshes import Files, Manifest, RefreshReport, RefreshRequested
 from contracts.search import SourceText
 from contracts.turns import CancelRequested, Chat, Heard, Turn, TurnAccepted, TurnAsked
+from contracts.voice import LiveOffer
 from web.errors import GatewayGone, NotThere, UnknownTurn
 from web.settings import Settings
 
@@ -137,6 +138,10 @@ class Ingestor(Service):
 
 class VoiceGateway(Service):
     """Owns voice sessions, each in the replica that made its credential: its name is in it, and in the call's id."""
+
+    async def offer(self) -> LiveOffer:
+        """What a live session may be opened with; every replica offers the same."""
+        return await self.client.get("/v1/graph/live", LiveOffer)
 
     async def signal(self, target: str, body: bytes, headers: Mapping[str, str], belongs_to: str = "") -> Response:
         """Pass signalling on, and hand its answer back as it is.

@@ -20,6 +20,7 @@ LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
 HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^\[\]:@/\\,\s]+)(?::[0-9]{1,5})?")
 """A name or a bracketed IPv6 address, and perhaps a port: no browser sends anything else."""
 CALLS = "/v1/realtime/calls"
+LIVE = "/v1/graph/live"
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 CONTENT_SECURITY_POLICY = (
@@ -99,7 +100,8 @@ class Guard:
         if scope["type"] == "websocket":
             # The voice gateway looks the credential up; here it only has to be there.
             offered = headers.get(b"sec-websocket-protocol", "")
-            if bearer or "openai-insecure-api-key." in offered:
+            in_address = scope["path"] == LIVE and b"token=" in scope.get("query_string", b"")
+            if bearer or in_address or "openai-insecure-api-key." in offered:
                 return None
             return "A connection without an Origin needs a bearer credential of the voice gateway."
         if scope["method"] in SAFE_METHODS:

@@ -1,4 +1,4 @@
-"""``/v1/realtime``: the voice signalling, passed to the voice gateway as it is.
+"""``/v1/realtime`` and ``/v1/graph/live``: voice signalling and live sessions, passed to the voice gateway as they are.
 
 The page speaks to one port alone. What it sends goes on without the Origin, which was checked here; the credential in
 it is looked up by the gateway.
@@ -18,7 +18,7 @@ from starlette.responses import Response
 
 from chassis.replicas import Replica
 from chassis.telemetry import inject
-from contracts.voice import Timeline
+from contracts.voice import LiveOffer, Timeline
 from web.bodies import takes
 from web.errors import WebError
 from web.state import the
@@ -32,6 +32,7 @@ MAX_MESSAGE_BYTES = 16 * 1024 * 1024
 """What the Realtime API takes in one event: 15 MiB of audio, in base64."""
 PATH = re.compile(r"[A-Za-z0-9_-]+(?:/[A-Za-z0-9_-]+)*")
 """What the addresses of the Realtime API are made of; any other could lead to what the gateway keeps to itself."""
+LIVE = "/v1/graph/live"
 CALL = re.compile(r"calls/([^/]+)/")
 KEY_SUBPROTOCOL = "openai-insecure-api-key."
 PASSED = ("authorization", "content-type", "traceparent", "openai-beta", "openai-safety-identifier")
@@ -66,18 +67,34 @@ async def timeline(request: Request, call_id: str) -> Response:
     )
 
 
+@routes.get(LIVE)
+async def offer(request: Request) -> LiveOffer:
+    """What a live session may be opened with."""
+    return await the(request).behind.voice.offer()
+
+
 @routes.websocket("/v1/realtime")
 async def session(socket: WebSocket) -> None:
+    """A session of the Realtime protocol, or a seat beside one."""
+    await _pass(socket, "/v1/realtime", socket.query_params.get("call_id") or _credential(socket))
+
+
+@routes.websocket(LIVE)
+async def live(socket: WebSocket) -> None:
+    """A live session; its credential may stand in the address."""
+    await _pass(socket, LIVE, _credential(socket) or socket.query_params.get("token", ""))
+
+
+async def _pass(socket: WebSocket, path: str, belongs_to: str) -> None:
     """Pass a session on, message by message, until either side closes; the code and the reason go with it."""
     from websockets.asyncio.client import connect
     from websockets.exceptions import InvalidHandshake
 
     headers = {name: socket.headers[name] for name in PASSED if name in socket.headers}
-    belongs_to = socket.query_params.get("call_id") or _credential(socket)
     try:
         replica, *_ = await the(socket).behind.voice.serving(belongs_to)
         far = await connect(
-            _websocket_url(the(socket).voice_url, replica, socket.url.query),
+            _websocket_url(the(socket).voice_url, replica, path, socket.url.query),
             additional_headers=headers,
             subprotocols=socket.scope["subprotocols"] or None,
             max_size=MAX_MESSAGE_BYTES,
@@ -129,10 +146,10 @@ async def _down(far: ClientConnection, near: WebSocket) -> None:
         return
 
 
-def _websocket_url(url: str, replica: Replica | None, query: str) -> str:
+def _websocket_url(url: str, replica: Replica | None, path: str, query: str) -> str:
     parts = urlsplit(url)
     scheme = "wss" if parts.scheme == "https" else "ws"
-    return urlunsplit((scheme, replica.netloc if replica else parts.netloc, "/v1/realtime", query, ""))
+    return urlunsplit((scheme, replica.netloc if replica else parts.netloc, path, query, ""))
 
 
 def _credential(connection: HTTPConnection) -> str:

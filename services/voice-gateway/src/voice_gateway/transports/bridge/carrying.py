@@ -15,11 +15,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
-from typing import Protocol
 
 from voice_gateway.live.events import Failure, Interrupted, RealtimeEvent, TurnComplete, TurnStarted
 from voice_gateway.live.port import Activity
+from voice_gateway.orchestrators.opening import Session
 from voice_gateway.outbox import NORMAL, Close
 from voice_gateway.responding import Ending
 from voice_gateway.transports.bridge import messages
@@ -41,48 +40,9 @@ DRAIN_S = 30.0
 LAST_WORDS_S = 5.0
 """How long a client that is being sent away may take to read what was said to it."""
 INTERNAL = 1011
+CODES = {"invalid_config": 1008, "too_many_sessions": 1013}
+"""Of what only opening the session finds out."""
 FAILED = "Something unexpected went wrong here; connect again."
-
-
-class Input(Protocol):
-    """Where a client's frames go; nothing of it waits."""
-
-    def send_audio(self, pcm: bytes, sample_rate: int = INPUT_RATE) -> bool:
-        """Sound of the person; False: it was dropped."""
-        ...
-
-    def send_text(self, text: str) -> bool:
-        """A turn in writing."""
-        ...
-
-    def send_activity(self, kind: Activity) -> bool:
-        """A turn by hand begins, ends, or is forgotten."""
-        ...
-
-    def close(self) -> None:
-        """Nothing more comes."""
-        ...
-
-
-class Session(Protocol):
-    """What the bridge carries."""
-
-    @property
-    def queue(self) -> Input:
-        """Its input."""
-        ...
-
-    def events(self) -> AsyncIterator[RealtimeEvent]:
-        """What it tells, until it is over."""
-        ...
-
-    async def interrupt(self, played_ms: int | None = None) -> None:
-        """The person wants silence."""
-        ...
-
-    async def close(self) -> None:
-        """End it."""
-        ...
 
 
 class Carrying:
@@ -117,7 +77,7 @@ class Carrying:
                 self.down.put(event)
                 if isinstance(event, Failure) and event.fatal:
                     self.down.silence()
-                    self.down.close(Close(INTERNAL, event.message))
+                    self.down.close(Close(CODES.get(event.code, INTERNAL), event.message))
                     return
         except Exception:
             log.exception("a live session failed unforeseen")

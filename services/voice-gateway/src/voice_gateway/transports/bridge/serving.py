@@ -12,7 +12,6 @@ import contextlib
 import logging
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from typing import Protocol
 
 from fastapi import WebSocket, WebSocketDisconnect
@@ -24,15 +23,14 @@ from voice_gateway import door
 from voice_gateway.around import Around
 from voice_gateway.credentials import Credentials, Grant
 from voice_gateway.errors import OriginRefused, Refused
-from voice_gateway.live.config import RealtimeConfig
 from voice_gateway.live.errors import InvalidConfig, LiveError
 from voice_gateway.live.events import OUTPUT_RATE
-from voice_gateway.live.port import Capabilities
+from voice_gateway.orchestrators.opening import Orchestrated
 from voice_gateway.outbox import Close
 from voice_gateway.session import session_span
 from voice_gateway.sessions import Sessions
 from voice_gateway.transports.bridge import messages
-from voice_gateway.transports.bridge.carrying import DRAIN_S, FAILED, INTERNAL, LAST_WORDS_S, Carrying, Session
+from voice_gateway.transports.bridge.carrying import DRAIN_S, FAILED, INTERNAL, LAST_WORDS_S, Carrying
 from voice_gateway.transports.bridge.messages import INPUT_RATE, MAX_FRAME_BYTES, NotAnObject, Wanted, error
 from voice_gateway.transports.bridge.sending import Downstream
 
@@ -47,24 +45,12 @@ LATE = Close(1003, "No first frame came; send a JSON object with the settings of
 REFUSED = 1008
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """A session that stands, and what ``ready`` tells of it."""
-
-    session: Session
-    config: RealtimeConfig
-    capabilities: Capabilities
-    orchestrator: str
-    agent: str | None
-    scenario: str | None
-
-
 class Opens(Protocol):
     """Opens the session that a client wants: :class:`InvalidConfig`, or a :class:`Refused`, says why not."""
 
     def __call__(
         self, grant: Grant, wanted: Wanted, traceparent: str | None, played_ms: Callable[[], int | None]
-    ) -> AbstractAsyncContextManager[Opened]:
+    ) -> AbstractAsyncContextManager[Orchestrated]:
         """For as long as its connection lasts."""
         ...
 
@@ -174,7 +160,7 @@ async def _first_frame(websocket: WebSocket, within_s: float, carrying: Carrying
         return None
 
 
-def _ready(grant: Grant, opened: Opened) -> str:
+def _ready(grant: Grant, opened: Orchestrated) -> str:
     about = {
         "input_rate": INPUT_RATE,
         "output_rate": OUTPUT_RATE,
