@@ -175,7 +175,7 @@ class Session:
             case "response.create":
                 await self._respond(event.get("event_id"))
             case "response.cancel":
-                if not await self._cancel("client_cancelled"):
+                if not await self._cancel("client_cancelled", event.get("response_id")):
                     await self.error("response_cancel_not_active", event.get("event_id"))
             case "conversation.item.truncate":
                 await self._truncate(event)
@@ -338,10 +338,13 @@ class Session:
                 "response.done", response=response | {"status": status, "status_details": details, "usage": usage}
             )
 
-    async def _cancel(self, reason: str) -> bool:
-        task, self._task = self._task, None
+    async def _cancel(self, reason: str, response_id: str | None = None) -> bool:
+        task = self._task
         if self._response is None or task is None or task.done():
             return False
+        if response_id not in (None, self._response["id"]):
+            return False
+        self._task = None
         task.cancel()
         await asyncio.wait({task})
         await self._done("cancelled", {"type": "cancelled", "reason": reason})

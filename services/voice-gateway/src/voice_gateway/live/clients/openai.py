@@ -131,7 +131,8 @@ class OpenAILive:
         told = self._told
         self._owed = False
         if self._busy:
-            await self._send({"type": "response.cancel"})
+            named = {"response_id": told.active} if told is not None and told.active else {}
+            await self._send({"type": "response.cancel", **named})
         spoken = told.spoken if told else None
         if told is not None and spoken is not None and played_ms is not None and played_ms < spoken.ms:
             told.spoken = None
