@@ -19,6 +19,7 @@ import re
 import socket
 import threading
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from random import getrandbits
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -203,6 +204,7 @@ def happened(what: str) -> None:
     get_current_span().add_event(what)
 
 
+@lru_cache(maxsize=256)  # events that were published together have it in common
 def extracted(traceparent: str | None) -> Context:
     """The context of a W3C ``traceparent``; of a missing or malformed one, a context that begins a new trace."""
     parsed = _span_context(traceparent) if traceparent else None
