@@ -69,6 +69,8 @@ class Speech:
         return [*ended, *self._add(said.text, said.end)]
 
     def _add(self, character: str, end: int) -> list[Spoken]:
+        if character.isspace() and (not self._last or self._last.isspace()):
+            return []
         self._last = character
         self._ends.append(end)
         return self._cut(self._chunks.feed(character))
