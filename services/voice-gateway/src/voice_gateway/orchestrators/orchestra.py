@@ -11,6 +11,7 @@ from pathlib import Path
 
 from chassis.http import ServiceClient
 from voice_gateway.agent import Agent
+from voice_gateway.errors import VoiceError
 from voice_gateway.learning import keep_learning
 from voice_gateway.live.port import RealtimeClient
 from voice_gateway.opening import Senses
@@ -28,6 +29,12 @@ log = logging.getLogger(__name__)
 
 USUAL = "notes"
 """The scenario of a folder that brings none."""
+
+
+class ToolsUnusable(VoiceError):
+    """A file of tools cannot be used."""
+
+    code = "invalid_tools"
 
 
 @dataclass(slots=True)
@@ -156,10 +163,15 @@ async def open_orchestra(
     """Bring it together; its tools are closed for certain at the end."""
     tools = Tools([retrieve_documents(retriever)])
     for place in settings.tools:
-        for tool in await asyncio.to_thread(tools_in, place):
-            tools.add(tool)
+        try:
+            for tool in await asyncio.to_thread(tools_in, place):
+                tools.add(tool)
+        except (OSError, ImportError, SyntaxError, TypeError, ValueError) as error:
+            raise ToolsUnusable(f"TALKDOWN_TOOLS: {place} cannot be used: {error}") from error
     words = Words()
     async with AsyncExitStack() as stack:
+        if settings.mcp:
+            await stack.enter_async_context(_mcp(settings.mcp, tools))
         model_agent = await stack.enter_async_context(open_model_agent(settings))
         learning = asyncio.create_task(keep_learning(words, retriever.raw, settings.max_words))
         stack.callback(learning.cancel)
@@ -173,6 +185,15 @@ async def open_orchestra(
                 raise
             log.warning("the scenario of the notes cannot be used", extra={"problem": error.message})
         yield orchestra
+
+
+@asynccontextmanager
+async def _mcp(place: str, tools: Tools) -> AsyncGenerator[None]:
+    from voice_gateway.orchestrators.mcp_servers import servers_in
+    from voice_gateway.orchestrators.mcp_tools import open_servers
+
+    async with open_servers(servers_in(place), tools.take):
+        yield
 
 
 @asynccontextmanager

@@ -65,6 +65,7 @@ class Tools:
 
     def __init__(self, tools: Iterable[Tool] = ()) -> None:
         self._tools: dict[str, Tool] = {}
+        self._owners: dict[str, str] = {}
         for tool in tools:
             self.add(tool)
 
@@ -75,6 +76,15 @@ class Tools:
         if tool.name in self._tools:
             raise ValueError(f"There are two tools called `{tool.name}`; give one of them another name.")
         self._tools[tool.name] = tool
+
+    def take(self, owner: str, tools: Iterable[Tool]) -> None:
+        """The tools of a server, which may be given again; a name that somebody else has stays theirs."""
+        for tool in tools:
+            if tool.name in self._tools and self._owners.get(tool.name) != owner:
+                log.warning("two tools have one name", extra={"tool": tool.name, "left_out": owner})
+                continue
+            self._tools[tool.name] = tool
+            self._owners[tool.name] = owner
 
     @property
     def names(self) -> frozenset[str]:

@@ -1,0 +1,101 @@
+"""Which MCP servers there are: a JSON file in the form that other clients read, too.
+
+::
+
+    {"mcpServers": {"tides": {"command": "python", "args": ["tides.py"], "env": {"KEY": "${TIDES_KEY}"}},
+                    "plants": {"url": "https://plants.example/mcp", "headers": {"authorization": "Bearer ${TOKEN}"},
+                               "tags": ["plants"]}}}
+
+``${NAME}`` stands for a variable of the environment; servers themselves are given nothing of it but what ``env`` says.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import Annotated, Final
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+
+from voice_gateway.errors import VoiceError
+
+MAX_BYTES: Final = 262_144
+_VARIABLE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,30}$")]
+
+
+class McpConfigError(VoiceError):
+    """The file of TALKDOWN_MCP cannot be used."""
+
+    code = "invalid_mcp"
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class ServerConfig(_Part):
+    """A server: a ``command`` that is started and spoken with over its standard streams, or a ``url`` over HTTP."""
+
+    command: str | None = None
+    args: tuple[str, ...] = ()
+    env: dict[str, str] = Field(default_factory=dict[str, str])
+    cwd: str | None = None
+    url: str | None = None
+    headers: dict[str, str] = Field(default_factory=dict[str, str])
+    tags: frozenset[str] = frozenset()
+
+    @model_validator(mode="after")
+    def _one_way(self) -> ServerConfig:
+        if bool(self.command) == bool(self.url):
+            raise ValueError("it has either a `command` or a `url`")
+        if self.url and not self.url.startswith(("http://", "https://")):
+            raise ValueError("its `url` begins with http:// or https://")
+        return self
+
+    def filled(self) -> ServerConfig:
+        """With what the environment says in the place of ``${NAME}``."""
+        return self.model_copy(
+            update={
+                "env": {name: _filled(value) for name, value in self.env.items()},
+                "headers": {name: _filled(value) for name, value in self.headers.items()},
+                "url": _filled(self.url) if self.url else None,
+                "args": tuple(_filled(value) for value in self.args),
+            }
+        )
+
+
+class _File(_Part):
+    servers: dict[Name, ServerConfig] = Field(alias="mcpServers")
+
+
+def servers_in(place: str) -> dict[str, ServerConfig]:
+    """The servers of a file by name; :class:`McpConfigError` says what is wrong with it."""
+    try:
+        with Path(place).expanduser().open("rb") as file:
+            raw = file.read(MAX_BYTES + 1)
+        if len(raw) > MAX_BYTES:
+            raise McpConfigError(f"{place} has more than {MAX_BYTES} bytes; name a smaller file in TALKDOWN_MCP.")
+        told = _File.model_validate(json.loads(raw))
+        return {name: config.filled() for name, config in told.servers.items()}
+    except OSError as error:
+        raise McpConfigError(f"{place} cannot be read ({error.strerror}): set TALKDOWN_MCP to a JSON file.") from None
+    except ValidationError as error:
+        fault = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        where = ".".join(str(step) for step in fault["loc"] if step != "[key]")
+        said = fault["msg"].removeprefix("Value error, ")
+        raise McpConfigError(f"{place}: `{where}` cannot be this: {said}.") from None
+    except (ValueError, RecursionError) as error:
+        raise McpConfigError(f"{place} is not JSON ({error}).") from None
+
+
+def _filled(text: str) -> str:
+    def value(found: re.Match[str]) -> str:
+        if found[1] not in os.environ:
+            raise McpConfigError(f"The variable {found[1]}, which TALKDOWN_MCP's file names, is not set; set it.")
+        return os.environ[found[1]]
+
+    return _VARIABLE.sub(value, text)
