@@ -51,16 +51,25 @@ export class AnswerView {
     this.list = h("ol");
     this.passages = h("details", { class: "passages", hidden: true }, this.looked, this.list);
     this.timeline = h("div", { class: "timeline-place" });
+    this.question = h("h3", { class: "question" }, question);
     this.element = h(
       "li",
       { class: "turn" },
-      h("h3", { class: "question" }, question),
+      this.question,
       this.answer,
       this.trouble,
       this.meta,
       this.passages,
       this.timeline,
     );
+  }
+
+  /**
+   * What was asked became known later.
+   * @param {string} question
+   */
+  ask(question) {
+    fill(this.question, question);
   }
 
   /** @param {Turn} turn */

@@ -7,12 +7,15 @@ import { goneLine, keysLine } from "./call-words.js";
 import { uuid, web } from "./client.js";
 import { Controls } from "./controls.js";
 import { byId, fill } from "./dom.js";
+import { LiveCall } from "./live-call.js";
 import { problem } from "./microphone.js";
 import { Silence } from "./silence.js";
+import { Through } from "./through.js";
 import { VoiceSettings } from "./voice-settings.js";
 import { startLine } from "./words.js";
 
-/** @import { Connection, Doing, Levels, Moment, Speaker } from "./voice" */
+/** @import { CallNeeds, Connection, Doing, Levels, Moment, Speaker } from "./voice" */
+/** @import { ToldTurn } from "./live" */
 /** @import { Problem } from "./microphone.js" */
 /** @import { Stage } from "./frames.js" */
 
@@ -22,12 +25,16 @@ import { startLine } from "./words.js";
  * @property {(question: string) => void} ask
  * @property {(moment: Moment) => void} happened
  * @property {(turnId: string, heard: number) => void} heard speech broke an answer off here, in code points
+ * @property {(question: string, chatId: string) => ToldTurn} told a turn that the server holds begins
+ * @property {(agent: string, previous: string) => void} changedHands
  * @property {() => void} ended the person ended the call that stood
  * @property {() => void} changed
  */
 
 /** What a person can press against a problem. @type {Record<string, string>} */
 const REMEDIES = { blocked: "Turn the voice on", muted: "Choose another", silent: "Choose another" };
+
+const RESCUED = "Other ways for the sound are blocked here, so the call runs through the server.";
 
 export class Calling {
   /** @type {Connection} */
@@ -41,9 +48,11 @@ export class Calling {
   ready = true;
   /**
    * The call that opens or stands. The chat it opens for is begun once it stands.
-   * @type {Call | null}
+   * @type {Call | LiveCall | null}
    */
   #call = null;
+  /** Who has the floor, where the server holds the call. @type {string | null} */
+  #agent = null;
   /** Whether the call that opened, or stands, has a voice. */
   #voiced = false;
   #said = "";
@@ -71,6 +80,8 @@ export class Calling {
       speakerChanged: (id) => void this.#call?.changeSpeaker(id).catch(() => undefined),
       gone: (gone, next) => this.#pass({ note: goneLine(gone, next) }),
     });
+    this.through = new Through(web.liveOffer, needs.changed);
+    byId("voice-toggle").addEventListener("click", () => void this.through.look());
     this.panel = new CallPanel(
       () => this.#levels(),
       (levels, now) => this.#listen(levels, now),
@@ -112,16 +123,28 @@ export class Calling {
     return this.speaks ? (this.#call?.speak() ?? null) : null;
   }
 
-  /** Open a call. The conversation stays as it is until the call stands, which begins its fresh chat. */
-  start() {
+  /**
+   * Open a call. The conversation stays as it is until the call stands, which begins its fresh chat.
+   * @param {string | null} rescue why the server is to hold it, where it is not the person's choice
+   */
+  start(rescue = null) {
     this.hangUp();
-    const opening = new Call(uuid(), {
+    const opening = rescue !== null || this.through.chosen ? this.#served(rescue) : this.#direct();
+    opening.pushToTalk(this.controls.talk.mode === "hold");
+    this.#call = opening;
+    void opening.start();
+    // With a voice the keys of the call work at once, and a phone shows no keyboard; without one the question is typed.
+    const silent = (this.voice === "simulated" || this.voice === null) && opening instanceof Call;
+    byId(silent ? "question" : "presence").focus({ preventScroll: true });
+  }
+
+  /** A call in which the page asks and speaks. */
+  #direct() {
+    /** @type {Call} */
+    const call = new Call(uuid(), {
+      ...this.#needs(() => call),
       credential: web.credential,
-      browser: { isSecureContext, mediaDevices: navigator.mediaDevices },
-      microphone: () => this.#microphone(),
-      connect: (url, protocols) => new WebSocket(url, protocols),
-      changed: (now) => this.#call === opening && this.#changed(opening, now),
-      ask: (question) => this.#call === opening && this.needs.ask(question),
+      ask: (question) => this.#call === call && this.needs.ask(question),
       said: ({ text, question }) => {
         if (question) this.#said = text;
         else this.#pass({ aside: text });
@@ -132,14 +155,56 @@ export class Calling {
         void web.interrupt(turnId, heard).catch(() => undefined);
       },
       heard: (turnId, characters) => void web.heard(turnId, characters).catch(() => undefined),
-      moment: (moment) => this.#call === opening && this.needs.happened(moment),
-      timeline: (callId, moments) => void web.timeline(callId, moments).catch(() => undefined),
     });
-    opening.pushToTalk(this.controls.talk.mode === "hold");
-    this.#call = opening;
-    void opening.start();
-    // With a voice the keys of the call work at once, and a phone shows no keyboard; without one the question is typed.
-    byId(this.voice === "simulated" || this.voice === null ? "question" : "presence").focus({ preventScroll: true });
+    return call;
+  }
+
+  /**
+   * A call that the server holds.
+   * @param {string | null} note
+   */
+  #served(note) {
+    /** @type {LiveCall} */
+    const call = new LiveCall(uuid(), {
+      ...this.#needs(() => call),
+      credential: (chatId, signal) => web.credential(chatId, signal, true),
+      orchestrator: this.through.orchestrator,
+      note,
+      asked: (question) => {
+        this.#said = question;
+        return this.needs.told(question, call.chatId);
+      },
+      interrupted: ({ turnId }, heard) => turnId !== null && this.needs.heard(turnId, heard),
+      agent: (agent, previous) => {
+        this.#agent = agent;
+        if (previous !== null) this.needs.changedHands(agent, previous);
+        this.needs.changed();
+      },
+    });
+    return call;
+  }
+
+  /**
+   * @param {() => Call | LiveCall} which
+   * @returns {Omit<CallNeeds, "credential">}
+   */
+  #needs(which) {
+    return {
+      browser: { isSecureContext, mediaDevices: navigator.mediaDevices },
+      microphone: () => this.#microphone(),
+      connect: (url, protocols) => new WebSocket(url, protocols),
+      changed: (now) => this.#call === which() && this.#changed(which(), now),
+      moment: (moment) => this.#call === which() && this.needs.happened(moment),
+      timeline: (callId, moments) => void web.timeline(callId, moments).catch(() => undefined),
+    };
+  }
+
+  /**
+   * Ask what was typed in the call, where the server holds it; whether it was asked.
+   * @param {string} question
+   */
+  ask(question) {
+    return this.#call instanceof LiveCall && this.speaks && this.#call.ask(question);
   }
 
   /** End the call, or the attempt at one; the conversation stays. */
@@ -147,6 +212,7 @@ export class Calling {
     this.#call?.stop();
     this.#call = null;
     this.connection = { kind: "off" };
+    this.#agent = null;
     this.#trouble = null;
     this.#pass({});
     fill(byId("question-problem"));
@@ -176,7 +242,11 @@ export class Calling {
       if (calling || this.voice === null) button.removeAttribute(name);
       else button.setAttribute(name, startLine(this.voice));
     }
-    byId("voice-toggle").hidden = !this.speaks && (this.voice === null || this.voice === "simulated");
+    byId("voice-toggle").hidden = !this.speaks && !this.through.offered && (this.voice === null || this.voice === "simulated");
+    document.body.classList.toggle("served", this.#call instanceof LiveCall);
+    const agent = this.speaks && this.through.severalWith(this.#agent) ? this.#agent : null;
+    byId("agent").hidden = agent === null;
+    fill(byId("agent"), agent && `With ${agent}`);
     this.controls.show();
     this.#awake.during(this.speaks);
     fill(byId("question-help"), keysLine(this.speaks ? this.controls.talk : null));
@@ -205,11 +275,14 @@ export class Calling {
   }
 
   /**
-   * @param {Call} call
+   * @param {Call | LiveCall} call
    * @param {Connection} now
    */
   #changed(call, now) {
     const stood = this.speaks;
+    if (now.kind === "failed" && now.problem.code === "voice" && call instanceof Call && this.through.offered) {
+      return this.start(RESCUED);
+    }
     if (now.kind === "on") this.needs.stands(call.chatId);
     if (now.kind === "failed") this.#call = null;
     if (now.kind !== "starting") fill(byId("question-problem"));

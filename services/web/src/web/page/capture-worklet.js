@@ -1,16 +1,24 @@
-// On the audio thread: the microphone as PCM, 16 bits, mono, 24 kHz, in pieces of 40 ms.
+// On the audio thread: the microphone as PCM, 16 bits, mono, in pieces of 40 ms; 24 kHz unless another rate is asked for.
 
 import { RATE } from "./ring.js";
 
-const PIECE = (RATE * 40) / 1000;
-
 class Capture extends AudioWorkletProcessor {
-  #piece = new Int16Array(PIECE);
+  #size = 0;
+  #piece = new Int16Array(0);
   #filled = 0;
   /** Each sample is the mean of what falls into its time, at whatever rate the microphone comes. */
-  #ratio = sampleRate / RATE;
+  #ratio = 1;
   #sum = 0;
   #weight = 0;
+
+  /** @param {{ processorOptions?: { rate?: number } }} options */
+  constructor({ processorOptions }) {
+    super();
+    const rate = processorOptions?.rate ?? RATE;
+    this.#size = (rate * 40) / 1000;
+    this.#piece = new Int16Array(this.#size);
+    this.#ratio = sampleRate / rate;
+  }
 
   /** @param {Float32Array[][]} inputs */
   process(inputs) {
@@ -36,9 +44,9 @@ class Capture extends AudioWorkletProcessor {
   #put(sample) {
     this.#piece[this.#filled] = Math.max(-32_768, Math.min(32_767, Math.round(sample * 32_768)));
     this.#filled += 1;
-    if (this.#filled < PIECE) return;
+    if (this.#filled < this.#size) return;
     this.port.postMessage(this.#piece.buffer, [this.#piece.buffer]);
-    this.#piece = new Int16Array(PIECE);
+    this.#piece = new Int16Array(this.#size);
     this.#filled = 0;
   }
 }

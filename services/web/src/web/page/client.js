@@ -1,5 +1,6 @@
 // What the page asks of web, over HTTP. A refusal is an error with web's own sentence.
 
+/** @import { LiveOffer } from "./live" */
 /** @import { Moment } from "./voice" */
 /** @import { Chat, ClientSecret, Corpus, DeadLetter, Refusal, RefreshReport, SourceText } from "./wire" */
 
@@ -175,11 +176,17 @@ export const web = {
   replay: (id) => post(`/api/dead-letters/${encodeURIComponent(id)}/replay`, {}),
 
   /**
-   * A credential for one voice connection.
+   * A credential for one voice connection; `bridge`: to a session that the server holds.
    * @param {string} chatId
    * @param {AbortSignal} signal
+   * @param {boolean} [bridge]
    * @returns {Promise<ClientSecret>}
    */
-  credential: async (chatId, signal) =>
-    (await post("/v1/realtime/client_secrets", { chat_id: chatId }, signal, { traceparent: traceparent() })).json(),
+  credential: async (chatId, signal, bridge = false) => {
+    const asked = { chat_id: chatId, ...(bridge && { bridge }) };
+    return (await post("/v1/realtime/client_secrets", asked, signal, { traceparent: traceparent() })).json();
+  },
+
+  /** @returns {Promise<LiveOffer>} */
+  liveOffer: async () => (await request("/v1/graph/live", { cache: "no-store" })).json(),
 };

@@ -8,8 +8,10 @@ import { ENDED, asked, restored } from "./frames.js";
 import { TAB, keep, kept } from "./kept.js";
 import { allDark } from "./spotlight.js";
 import { wantedOf } from "./source.js";
+import { toldTurn } from "./told-turn.js";
 
 /** @import { Turn } from "./frames.js" */
+/** @import { ToldTurn } from "./live" */
 /** @import { Wanted } from "./source.js" */
 /** @import { Moments } from "./timeline.js" */
 /** @import { Doing, Moment, Speaker } from "./voice" */
@@ -18,6 +20,9 @@ import { wantedOf } from "./source.js";
 /**
  * A turn, and where it is shown.
  * @typedef {{ turn: Turn, view: AnswerView, stop: AbortController, moments: Moments, heard: number | null }} Entry
+ *
+ * A turn on the page, and how it is drawn anew.
+ * @typedef {{ entry: Entry, draw: () => void, changed: (turn: Turn) => void }} Shown
  *
  * A chat ends with its signal: whatever still runs for it then is late, and is dropped.
  * @typedef {object} Chat
@@ -34,6 +39,8 @@ import { wantedOf } from "./source.js";
  */
 
 const CHAT = "chat";
+/** Who says the answers of turns that the server holds. @type {Speaker} */
+const SPOKEN_ELSEWHERE = { changed: () => undefined };
 const wide = matchMedia("(min-width: 66rem)");
 
 export class Conversation {
@@ -194,11 +201,50 @@ export class Conversation {
   }
 
   /**
+   * A turn that the server holds begins; what is known of it is told.
+   * @param {string} question
+   * @param {string} chatId
+   * @returns {ToldTurn}
+   */
+  told(question, chatId) {
+    byId("said").replaceChildren();
+    const within = this.chat ?? this.begin(chatId);
+    const shown = this.#enter(within, asked(question), SPOKEN_ELSEWHERE);
+    this.#toFoot();
+    return toldTurn(shown, {
+      follow: (turn) => void this.#follow(within, turn, shown),
+      over: () => this.chat !== within,
+    });
+  }
+
+  /**
+   * Another agent has the floor.
+   * @param {string} agent
+   * @param {string} previous
+   */
+  changedHands(agent, previous) {
+    const following = atFoot();
+    byId("turns").append(h("li", { class: "hands" }, `${previous} gives the floor to ${agent}.`));
+    if (following) this.#toFoot();
+  }
+
+  /**
    * Put a turn on the page and follow it to its end.
    * @param {Chat} within
    * @param {Turn} first
    */
   async #add(within, first) {
+    const speaker = ENDED.has(first.stage) ? null : this.needs.speaker();
+    await this.#follow(within, first, this.#enter(within, first, speaker));
+  }
+
+  /**
+   * @param {Chat} within
+   * @param {Turn} first
+   * @param {Speaker | null} speaker
+   * @returns {Shown}
+   */
+  #enter(within, first, speaker) {
     const stop = new AbortController();
     within.ended.signal.addEventListener("abort", () => stop.abort(), { once: true });
     const view = new AnswerView(first.question, {
@@ -212,7 +258,6 @@ export class Conversation {
         if (!ENDED.has(first.stage) && speaker === null) byId("said").append(h("p", {}, words));
       },
     });
-    const speaker = ENDED.has(first.stage) ? null : this.needs.speaker();
     /** @type {Entry} */
     const entry = { turn: first, view, stop, heard: first.heard, moments: { ...(this.#before.transcript && this.#before), question: Date.now() } };
     this.#before = {};
@@ -229,7 +274,9 @@ export class Conversation {
       this.needs.changed();
     };
     draw();
-    await follow(web, within.id, first, stop.signal, {
+    return {
+      entry,
+      draw,
       changed: (turn) => {
         if (turn.sources.length > 0) entry.moments.found ??= Date.now();
         entry.turn = turn;
@@ -238,12 +285,23 @@ export class Conversation {
         drawing = true;
         requestAnimationFrame(draw);
       },
+    };
+  }
+
+  /**
+   * @param {Chat} within
+   * @param {Turn} turn
+   * @param {Shown} shown
+   */
+  async #follow(within, turn, { entry, draw, changed }) {
+    await follow(web, within.id, turn, entry.stop.signal, {
+      changed,
       lost: (now) => {
         if (this.chat !== within) return;
         this.lost = now;
         this.needs.changed();
       },
-      isKnown: (turnId) => within.turns.some(({ turn }) => turn.turnId === turnId),
+      isKnown: (turnId) => within.turns.some((one) => one.turn.turnId === turnId),
     });
     if (this.chat !== within) return;
     this.lost = false;

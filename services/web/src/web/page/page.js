@@ -32,6 +32,8 @@ const calling = new Calling({
   ask: (words) => conversation.ask(words, calling.chatId),
   happened: (moment) => conversation.happened(moment),
   heard: (turnId, heard) => conversation.heardUpTo(turnId, heard),
+  told: (words, chatId) => conversation.told(words, chatId),
+  changedHands: (agent, previous) => conversation.changedHands(agent, previous),
   ended: end,
   changed: show,
 });
@@ -46,6 +48,7 @@ const folder = new FolderPanel({
     notify(notices);
     if (corpus === null) return;
     conversation.tracesAt(corpus.trace_url);
+    if (calling.voice !== corpus.voice) void calling.through.look();
     calling.voice = corpus.voice;
     calling.ready = corpus.voice_ready;
     fill(byId("welcome-how"), welcomeLine(corpus.voice));
@@ -81,7 +84,7 @@ function submit(words) {
     fill(byId("question-problem"), "The call is opening a fresh chat: ask once it stands, or press Stop and ask here.");
     return false;
   }
-  conversation.ask(text, calling.chatId);
+  if (!calling.ask(text)) conversation.ask(text, calling.chatId);
   return true;
 }
 

@@ -23,11 +23,13 @@ export class Sound {
    * @param {AudioContext} context
    * @param {AudioWorkletNode} player
    * @param {SoundListener} listener
+   * @param {number} rate of what is captured, in samples a second
    */
-  constructor(context, player, listener) {
+  constructor(context, player, listener, rate) {
     this.context = context;
     this.player = player;
     this.listener = listener;
+    this.rate = rate;
     player.connect(context.destination);
     this.meter = new Meter(context, player);
     player.port.onmessage = ({ data }) => {
@@ -40,12 +42,13 @@ export class Sound {
   /**
    * @param {MediaStream} microphone
    * @param {SoundListener} listener
+   * @param {number} [rate] of what is captured, in samples a second
    */
-  static async open(microphone, listener) {
+  static async open(microphone, listener, rate = RATE) {
     const context = new AudioContext({ sampleRate: RATE, latencyHint: "interactive" });
     await context.audioWorklet.addModule("/page/playback-worklet.js");
     const player = new AudioWorkletNode(context, "playback", { numberOfInputs: 0, outputChannelCount: [1] });
-    const both = new Sound(context, player, listener);
+    const both = new Sound(context, player, listener, rate);
     await both.useMicrophone(microphone);
     // A context that may not start stays silent for as long as nobody touches the page; it does not refuse.
     await Promise.race([context.resume(), new Promise((resolve) => setTimeout(resolve, 500))]);
@@ -58,7 +61,7 @@ export class Sound {
 
   /** @param {MediaStream} stream */
   async useMicrophone(stream) {
-    const capture = await Capture.open(stream, this.listener.captured);
+    const capture = await Capture.open(stream, this.listener.captured, this.rate);
     this.#capture?.close();
     this.#capture = capture;
   }
@@ -113,11 +116,17 @@ class Capture {
    * @param {AudioContext} context
    * @param {MediaStreamAudioSourceNode} source
    * @param {(pcm: ArrayBuffer) => void} captured
+   * @param {number} rate
    */
-  constructor(context, source, captured) {
+  constructor(context, source, captured, rate) {
     this.context = context;
     this.meter = new Meter(context, source);
-    const node = new AudioWorkletNode(context, "capture", { numberOfOutputs: 0, channelCount: 1, channelCountMode: "explicit" });
+    const node = new AudioWorkletNode(context, "capture", {
+      numberOfOutputs: 0,
+      channelCount: 1,
+      channelCountMode: "explicit",
+      processorOptions: { rate },
+    });
     node.port.onmessage = ({ data }) => captured(data);
     source.connect(node);
   }
@@ -125,11 +134,12 @@ class Capture {
   /**
    * @param {MediaStream} stream
    * @param {(pcm: ArrayBuffer) => void} captured
+   * @param {number} rate
    */
-  static async open(stream, captured) {
+  static async open(stream, captured, rate) {
     const context = new AudioContext({ latencyHint: "interactive" });
     await context.audioWorklet.addModule("/page/capture-worklet.js");
-    return new Capture(context, context.createMediaStreamSource(stream), captured);
+    return new Capture(context, context.createMediaStreamSource(stream), captured, rate);
   }
 
   close() {

@@ -5,7 +5,7 @@ import type { Turn } from "./frames.js";
 import type { Problem } from "./microphone.js";
 import type { ClientSecret } from "./wire";
 
-export type TransportKind = "webrtc" | "websocket";
+export type TransportKind = "webrtc" | "websocket" | "server";
 
 /** A part of an answer: code points, half-open. */
 export type Span = readonly [start: number, end: number];

@@ -6,7 +6,7 @@ declare abstract class AudioWorkletProcessor {
   abstract process(inputs: Float32Array[][], outputs: Float32Array[][]): boolean;
 }
 
-declare function registerProcessor(name: string, processor: new () => AudioWorkletProcessor): void;
+declare function registerProcessor(name: string, processor: new (options: { processorOptions?: any }) => AudioWorkletProcessor): void;
 
 /** Samples a second of the context that the module runs in. */
 declare const sampleRate: number;

@@ -1,0 +1,228 @@
+// A session that the server holds, over one WebSocket: the microphone goes up as PCM at 16 kHz, the voice comes down at
+// 24 kHz, and both pass through worklets. Sound belongs to the response that was begun last; between an interruption and
+// the next response there is none, so that nothing late is heard.
+
+import { mayReturn, subprotocols } from "./events.js";
+import { INPUT_RATE, liveEventOf } from "./live-events.js";
+import { RATE } from "./ring.js";
+import { Sound } from "./sound.js";
+
+/** @import { Levels } from "./voice" */
+/** @import { Live, LiveEvent, LiveListener, Ready } from "./live" */
+
+/** How long a session may take to say that it is there, in milliseconds: a provider has to answer, too. */
+const OPENING = 20_000;
+/** Unsent sound of 5 s: nobody reads at the other end, or there is none. */
+const STALLED = INPUT_RATE * 2 * 5;
+
+/**
+ * @typedef {object} LiveOpening
+ * @property {MediaStream} microphone
+ * @property {string} url
+ * @property {string} credential
+ * @property {object} wanted the frame that opens the session
+ * @property {(url: string, protocols: string[]) => WebSocket} connect
+ * @property {typeof Sound.open} [sound]
+ * @property {LiveListener} listener
+ * @property {AbortSignal} signal
+ */
+
+/** The server says no, and says why; `again` whether it may say yes the next time. */
+export class LiveRefused extends Error {
+  /**
+   * @param {string} message
+   * @param {boolean} again
+   */
+  constructor(message, again) {
+    super(message);
+    this.again = again;
+  }
+}
+
+/** @implements {Live} */
+export class LiveWire {
+  kind = /** @type {const} */ ("server");
+  /** @type {Ready} */
+  ready;
+  /** @type {WebSocket} */
+  #socket;
+  /** @type {Sound | null} */
+  #sound = null;
+  #closed = false;
+  #open = true;
+  /** The response whose sound comes now; null: whatever comes is late. @type {string | null} */
+  #response = null;
+  /** Sound that came before it could be played. @type {{ id: string, samples: Int16Array }[]} */
+  #early = [];
+
+  /**
+   * @param {LiveOpening} opening
+   * @param {WebSocket} socket
+   * @param {Ready} ready
+   */
+  constructor(opening, socket, ready) {
+    this.opening = opening;
+    this.ready = ready;
+    this.#socket = socket;
+  }
+
+  /**
+   * Open the session and its sound.
+   * @param {LiveOpening} opening
+   * @returns {Promise<LiveWire>}
+   */
+  static async open(opening) {
+    const socket = opening.connect(opening.url, subprotocols(opening.credential));
+    socket.binaryType = "arraybuffer";
+    try {
+      const wire = new LiveWire(opening, socket, await ready(socket, opening));
+      socket.addEventListener("message", ({ data }) => wire.#take(data));
+      socket.addEventListener("close", ({ code, reason }) => wire.#lost(reason, mayReturn(code)));
+      await wire.#start();
+      opening.signal.throwIfAborted();
+      if (socket.readyState !== 1) throw new LiveRefused("The voice connection was closed.", true);
+      return wire;
+    } catch (error) {
+      socket.close(1000, "stopped");
+      throw error;
+    }
+  }
+
+  async #start() {
+    const { microphone, listener, sound = Sound.open } = this.opening;
+    this.#sound = await sound(
+      microphone,
+      {
+        captured: (pcm) => this.#capture(pcm),
+        began: (id) => !this.#closed && listener.began(id),
+        played: (id, samples) => !this.#closed && listener.played(id, (samples * 1000) / RATE),
+        over: () => !this.#closed && listener.idle(),
+      },
+      INPUT_RATE,
+    );
+    for (const { id, samples } of this.#early.splice(0)) this.#sound.add(id, samples);
+    if (this.#sound.blocked) listener.blocked();
+  }
+
+  /** @param {ArrayBuffer} pcm */
+  #capture(pcm) {
+    if (!this.#open || this.#closed || this.#socket.readyState !== 1) return;
+    if (this.#socket.bufferedAmount > STALLED) return this.#lost("The network to the voice is gone.", true);
+    this.#socket.send(pcm);
+  }
+
+  /** @param {unknown} data */
+  #take(data) {
+    if (this.#closed) return;
+    if (data instanceof ArrayBuffer) return this.#play(new Int16Array(data, 0, data.byteLength >> 1));
+    const event = liveEventOf(data);
+    if (event === null) return;
+    if (event.type === "response_started") this.#response = event.response_id;
+    else if (event.type === "response_ended") this.#sound?.end(event.response_id);
+    else if (event.type === "interrupted") this.silence();
+    this.opening.listener.event(event);
+  }
+
+  /** @param {Int16Array} samples */
+  #play(samples) {
+    if (this.#response === null) return;
+    if (this.#sound === null) this.#early.push({ id: this.#response, samples });
+    else this.#sound.add(this.#response, samples);
+  }
+
+  /** @param {Record<string, unknown>} message */
+  send(message) {
+    if (!this.#closed && this.#socket.readyState === 1) this.#socket.send(JSON.stringify(message));
+  }
+
+  /** @param {boolean} held */
+  hold(held) {
+    this.#sound?.hold(held);
+  }
+
+  silence() {
+    this.#response = null;
+    this.#early = [];
+    this.#sound?.clear();
+  }
+
+  /** @param {boolean} open */
+  listen(open) {
+    this.#open = open;
+  }
+
+  /** @param {MediaStream} stream */
+  async useMicrophone(stream) {
+    await this.#sound?.useMicrophone(stream);
+  }
+
+  /** @param {string} deviceId */
+  async useSpeaker(deviceId) {
+    await this.#sound?.useSpeaker(deviceId);
+  }
+
+  async unblock() {
+    await this.#sound?.resume();
+  }
+
+  /** @returns {Levels} */
+  levels() {
+    const levels = this.#sound?.levels() ?? { agent: 0, microphone: 0 };
+    return this.#open ? levels : { ...levels, microphone: 0 };
+  }
+
+  close() {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#sound?.close();
+    this.#socket.close(1000, "stopped");
+  }
+
+  /**
+   * @param {string} why
+   * @param {boolean} again
+   */
+  #lost(why, again) {
+    if (this.#closed) return;
+    this.close();
+    this.opening.listener.lost(why || "The voice connection was closed.", again);
+  }
+}
+
+/**
+ * Say what is wanted, and wait until the session says that it is there.
+ * @param {WebSocket} socket
+ * @param {LiveOpening} opening
+ * @returns {Promise<Ready>}
+ */
+function ready(socket, { wanted, signal }) {
+  return new Promise((resolve, reject) => {
+    const listening = new AbortController();
+    const late = setTimeout(() => refuse("It took too long.", true), OPENING);
+    let said = "";
+    const refuse = (/** @type {string} */ why, /** @type {boolean} */ again) => {
+      clearTimeout(late);
+      listening.abort();
+      reject(new LiveRefused(why, again));
+    };
+    const on = { signal: listening.signal };
+    const begin = () => socket.send(JSON.stringify(wanted));
+    if (socket.readyState === 1) begin();
+    else socket.addEventListener("open", begin, on);
+    signal.addEventListener("abort", () => refuse("stopped", false), on);
+    socket.addEventListener("close", ({ code, reason }) => refuse(said || reason || "The session was refused.", mayReturn(code)), on);
+    socket.addEventListener(
+      "message",
+      ({ data }) => {
+        /** @type {LiveEvent | null} */
+        const event = liveEventOf(data);
+        if (event?.type === "error") said = event.message;
+        if (event?.type !== "ready") return;
+        clearTimeout(late);
+        listening.abort();
+        resolve(event);
+      },
+      on,
+    );
+  });
+}
