@@ -157,6 +157,7 @@
   };
 
   function note(from, text) {
+    if (typeof text !== "string") return tap.events.push({ from, type: "sound", at: now(), event: { bytes: text.byteLength } });
     try {
       const event = JSON.parse(text);
       tap.events.push({ from, type: event.type, at: now(), event });

@@ -327,7 +327,9 @@ class LocalClient:
         async def speak(text: str, voice: str | None = None) -> None:
             while changes:
                 await put(changes.pop(0))
-            manner = self._manner(voice or self._config.voice)
+            # Agents name the voices of any machine; one that this machine lacks is the session's.
+            known = voice if voice in self._senses.means.voices else self._config.voice
+            manner = self._manner(known)
             assert self._aloud is not None
             self._aloud.prepare(text, manner)
             self._written += (" " if self._written else "") + text
