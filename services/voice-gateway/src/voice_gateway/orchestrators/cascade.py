@@ -21,7 +21,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Final
 
-from opentelemetry.trace import Span
+from opentelemetry.trace import Span, get_current_span
 
 from chassis import conventions, telemetry
 from contracts.search import Filter
@@ -78,6 +78,7 @@ class _Turn:
     metadata: JsonObject = field(default_factory=dict[str, object])
     writing: Writing | None = None
     span: Span | None = None
+    asked_at: float | None = None
     heard: str | None = None
 
     def result(self, first: str, active: str) -> Result:
@@ -180,17 +181,18 @@ class CascadeOrchestrator:
         with telemetry.span(f"{conventions.INVOKE_AGENT} {agent.name}", attributes) as current:
             turn.span = current
             before = company.tally.of(agent.name)
-            began = time.perf_counter()
+            turn.asked_at = time.perf_counter()
             try:
                 results: Sequence[Called] = ()
                 for number in range(MAX_ROUNDS + 1):
-                    calls = await self._round(turn, writing, results, began, current, tools=number < MAX_ROUNDS)
+                    calls = await self._round(turn, writing, results, current, tools=number < MAX_ROUNDS)
                     if not calls or tools is None:
                         return
                     results = await self._called(turn, tools, calls)
                     if self._handoffs.pending is not None:
                         return
             finally:
+                turn.span = None
                 spent = company.tally.of(agent.name)
                 if spent != before:
                     current.set_attributes(
@@ -201,7 +203,7 @@ class CascadeOrchestrator:
                     )
 
     async def _round(
-        self, turn: _Turn, writing: Writing, results: Sequence[Called], began: float, current: Span, *, tools: bool
+        self, turn: _Turn, writing: Writing, results: Sequence[Called], current: Span, *, tools: bool
     ) -> list[Call]:
         """One round of an answer, spoken while it is written; the calls in it."""
         speech, calls, silent = Speech(), list[Call](), False
@@ -214,10 +216,10 @@ class CascadeOrchestrator:
                         turn.tell(TurnStarted(turn=0, turn_id=part.turn_id, trace_id=part.trace_id))
                         current.set_attribute(conventions.TURN_ID, str(part.turn_id))
                     case Delta() if not silent:
-                        if "first_token_s" not in turn.metadata:
-                            waited = turn.metadata["first_token_s"] = round(time.perf_counter() - began, 6)
+                        if turn.asked_at is not None:
+                            waited, turn.asked_at = time.perf_counter() - turn.asked_at, None
                             FIRST_TOKEN.record(waited, {conventions.GEN_AI_AGENT_NAME: agent})
-                            current.set_attribute(conventions.FIRST_TOKEN_S, waited)
+                            current.set_attribute(conventions.FIRST_TOKEN_S, round(waited, 6))
                         for chunk in speech.feed(part.text):
                             await self._say(turn, chunk)
                     case Calling() | Call():
@@ -253,8 +255,9 @@ class CascadeOrchestrator:
         return results
 
     async def _say(self, turn: _Turn, chunk: Spoken) -> None:
-        if not turn.spoken and turn.span is not None:
-            turn.span.add_event(FIRST_CHUNK)
+        if not turn.spoken:
+            # Of the agent, and not of the model whose stream is open meanwhile.
+            (turn.span or get_current_span()).add_event(FIRST_CHUNK)
         turn.spoken.append(chunk)
         await turn.speak(chunk.text, self.voice)
 

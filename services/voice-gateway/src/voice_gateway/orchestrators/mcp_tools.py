@@ -50,16 +50,13 @@ class McpServer:
         self._client: Client | None = None
         self._lost = asyncio.Event()
         self._closing = asyncio.Event()
-        self._ready = asyncio.Event()
+        self._tried = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
-    async def start(self, within_s: float = CONNECT_S) -> bool:
-        """Connect, and say whether it worked in time; it is tried again and again meanwhile."""
+    async def start(self) -> None:
+        """Connect, and wait until that has worked or failed once; it is tried again and again meanwhile."""
         self._task = asyncio.create_task(self._serve())
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(within_s):
-                await self._ready.wait()
-        return self._ready.is_set()
+        await self._tried.wait()
 
     async def close(self) -> None:
         """Close the connection, and end the server that was started for it."""
@@ -101,6 +98,7 @@ class McpServer:
                 )
             finally:
                 self._client = None
+                self._tried.set()
             pause = PAUSES_S[min(failures, len(PAUSES_S) - 1)]
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(pause):
@@ -114,7 +112,7 @@ class McpServer:
             named = [self._tool(tool) for tool in tools]
             self._found(self.name, [tool for tool in named if NAME.fullmatch(tool.name)])
             self._client = client
-            self._ready.set()
+            self._tried.set()
             waits = [asyncio.create_task(event.wait()) for event in (self._lost, self._closing)]
             try:
                 await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
