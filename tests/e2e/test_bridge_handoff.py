@@ -1,0 +1,88 @@
+"""The floor changes hands in the middle of a call: one voice after the other, nothing twice, nothing lost."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bridge_product import scripted, served
+from page_window import ARTIFACTS
+from playwright.sync_api import expect
+from two_agents_provider import ANSWER, CONCIERGE, HELLO, MODEL, SPECIALIST, TwoAgents, two_agents
+
+from embedded.instances import Instance
+from embedded.product import Product
+
+GREETING = "This is the safety specialist."
+
+pytestmark = [pytest.mark.timeout(240), pytest.mark.behaviour("L8", "O4", "O6")]
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[TwoAgents]:
+    """Who writes what the agents say."""
+    with two_agents() as model:
+        yield model
+
+
+@pytest.fixture(scope="module")
+def product(handbook: Path, model: TwoAgents) -> Iterator[Product]:
+    """The handbook's two agents, written by that model."""
+    chosen = {
+        "TALKDOWN_CASCADE_ANSWERS": "chat",
+        "TALKDOWN_CASCADE_MODEL": MODEL,
+        "OPENAI_BASE_URL": model.url,
+        "OPENAI_API_KEY": "none",
+    }
+    with scripted(handbook, "Good day to you.", "How do I open the amber valve?", **chosen) as product:
+        yield product
+
+
+def test_the_voice_changes_hands_in_one_sentence_and_the_trace_shows_both_agents_with_their_tokens(
+    product: Product, tmp_path: Path
+) -> None:
+    with served(product, tmp_path, orchestrator="cascade") as it:
+        it.start()
+        expect(it.page.locator("#agent")).to_have_text("With concierge")
+        it.call.say("speech")
+        expect(it.answered().locator(".answer")).to_contain_text(HELLO)
+        it.hushed()
+        began, _ = it.call.say("speech")
+        turn = it.answered(1)
+        it.hushed()
+        it.page.screenshot(path=ARTIFACTS / "served-handoff.png")
+        said = " ".join([GREETING, *ANSWER])
+        assert " ".join(it.spoken(began).split()) == said, "nothing of the concierge, nothing twice, nothing lost"
+        expect(turn.locator(".answer")).to_have_text(said)
+        expect(it.page.locator("#agent")).to_have_text("With safety")
+        expect(it.page.locator(".hands")).to_have_text("concierge gives the floor to safety.")
+        [change] = it.call.tap.events("agent_changed", since=began)
+        first = it.call.tap.events("output_transcript", since=began)[0]
+        assert change.at <= first.at
+        sound = sum(
+            one.event["bytes"] for one in it.call.tap.events("sound", since=change.at) if one.sender == "gateway"
+        )
+        assert sound / 48 == pytest.approx(len(said) * 60, rel=0.05), "all of it was spoken once"
+        assert it.call.tap.events("error") == []
+    agents = product.until(lambda: spans_of(product, 2))
+    assert agents == {"concierge": CONCIERGE, "safety": SPECIALIST}
+
+
+def spans_of(product: Product, count: int) -> dict[str, tuple[int, int]] | None:
+    """The agents of the trace that has so many of them, each with the tokens that it read and wrote."""
+    with Instance(product.run.traces, "").request("GET", "/api/traces") as answer:
+        listed: list[dict[str, Any]] = json.loads(answer.read())["traces"]
+    for one in listed:
+        trace = product.trace(one["trace_id"])
+        found: dict[str, tuple[int, int]] = {}
+        for span in (trace or {}).get("spans", ()):
+            attributes: dict[str, Any] = span["attributes"]
+            if str(span["name"]).startswith("invoke_agent ") and "gen_ai.usage.input_tokens" in attributes:
+                tokens = attributes["gen_ai.usage.input_tokens"], attributes["gen_ai.usage.output_tokens"]
+                found[attributes["gen_ai.agent.name"]] = tokens
+        if len(found) == count:
+            return found
+    return None
