@@ -224,7 +224,7 @@ export class Conversation {
    */
   changedHands(agent, previous) {
     const following = atFoot();
-    byId("turns").append(h("li", { class: "hands" }, `${previous} gives the floor to ${agent}.`));
+    this.chat?.turns.at(-1)?.view.answer.before(h("p", { class: "hands" }, `${previous} gives the floor to ${agent}.`));
     if (following) this.#toFoot();
   }
 

@@ -1,0 +1,93 @@
+"""How a call finds its way: through the server by hand, or where other ways are blocked; and what that looks like."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from bridge_product import CODE, SPEECH, scripted
+from page_window import Opens
+from playwright.sync_api import BrowserContext, WebSocketRoute, expect
+from spoken_call import BOUND_MS, opened
+from test_page_access import LOOKS, faults_of
+from udp_relay import relay
+
+from embedded.product import Product
+
+pytestmark = [pytest.mark.timeout(240), pytest.mark.behaviour("L8", "V7")]
+
+
+@pytest.fixture(scope="module")
+def product(handbook: Path) -> Iterator[Product]:
+    """A product whose server holds calls."""
+    with scripted(handbook, CODE) as product:
+        yield product
+
+
+def test_where_neither_webrtc_nor_the_realtime_websocket_pass_the_server_holds_the_call_and_the_page_says_so(
+    product: Product, tmp_path: Path
+) -> None:
+    refused: list[str] = []
+
+    def refuse(socket: WebSocketRoute) -> None:
+        refused.append(socket.url)
+        socket.close(code=1011, reason="This network lets no such connection pass.")
+
+    with relay() as wire:
+        wire.cut = True
+
+        def block(context: BrowserContext) -> None:
+            wire.tie(context)
+            context.route_web_socket(lambda url: url.endswith("/v1/realtime"), refuse)
+
+        with opened(product, {"speech": SPEECH}, tmp_path, prepare=block) as call:
+            call.page.get_by_role("button", name="Start").click()
+            call.passes("ready")
+            expect(call.page.locator("#call-note")).to_contain_text("the call runs through the server")
+            call.say("speech")
+            expect(call.page.locator(".turn")).to_have_attribute("data-stage", "done", timeout=BOUND_MS)
+            expect(call.page.locator(".turn .answer")).to_contain_text("ORCHID-47")
+            assert len(refused) == 1
+        assert wire.passed == 0
+
+
+def test_the_choice_is_in_the_settings_of_the_voice_and_is_remembered(opens: Opens, product: Product) -> None:
+    window = opens()
+    page = window.page
+    page.get_by_role("button", name="Microphone").click()
+    way = page.get_by_label("How the sound travels")
+    expect(way).to_have_value("")
+    way.select_option("server")
+    expect(page.get_by_label("Who answers")).to_be_hidden()
+    page.reload()
+    page.get_by_role("button", name="Microphone").click()
+    expect(page.get_by_label("How the sound travels")).to_have_value("server")
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Start").click()
+    expect(page.locator("body")).to_contain_class("served", timeout=BOUND_MS)
+    expect(page.locator("#agent")).to_have_text("With concierge")
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_axe_finds_nothing_to_mend_where_the_way_is_chosen_and_in_such_a_call(opens: Opens, look: str) -> None:
+    window = opens(
+        script="localStorage.setItem('talkdown.through', 'server');",
+        bypass_csp=True,
+        reduced_motion="reduce",
+        **LOOKS[look],
+    )
+    page = window.page
+    page.get_by_role("button", name="Microphone").click()
+    page.locator("#through-setting").scroll_into_view_if_needed()
+    assert faults_of(window) == []
+    window.picture(f"{look}-served-settings")
+    assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Start").click()
+    expect(page.locator("#agent")).to_have_text("With concierge", timeout=BOUND_MS)
+    window.ask(CODE)
+    expect(page.locator(".turn")).to_have_attribute("data-stage", "done", timeout=BOUND_MS)
+    assert faults_of(window) == []
+    window.picture(f"{look}-served")
+    assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
