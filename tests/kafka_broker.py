@@ -47,7 +47,7 @@ SETTINGS: Mapping[str, object] = {
     "share.coordinator.state.topic.replication.factor": 1,
     "share.coordinator.state.topic.min.isr": 1,
     "group.initial.rebalance.delay.ms": 0,
-    "group.min.session.timeout.ms": 1200,
+    "group.min.session.timeout.ms": 3000,
     "auto.create.topics.enable": "false",
 }
 

@@ -171,7 +171,8 @@ class Stored:
 class Reader:
     """Reads a session's events in a task of its own, and waits for one."""
 
-    def __init__(self) -> None:
+    def __init__(self, patience_s: float) -> None:
+        self._patience_s = patience_s
         self.events: list[RealtimeEvent] = []
         self.ended = False
         self._news = asyncio.Event()
@@ -198,7 +199,7 @@ class Reader:
 
     async def wait(self, done: Callable[[], bool]) -> None:
         """Wait until what was read fulfils a condition."""
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(self._patience_s):
             while not done():
                 assert not self.ended, f"the session is over: {self.events[-3:]}"
                 self._news.clear()
@@ -206,9 +207,9 @@ class Reader:
 
 
 @asynccontextmanager
-async def reading(events: AsyncIterator[RealtimeEvent]) -> AsyncGenerator[Reader]:
-    """Read events meanwhile."""
-    reader = Reader()
+async def reading(events: AsyncIterator[RealtimeEvent], patience_s: float = 60) -> AsyncGenerator[Reader]:
+    """Read events meanwhile; ``patience_s`` is how long one of them may be waited for."""
+    reader = Reader(patience_s)
     task = asyncio.create_task(reader.read(events))
     try:
         yield reader

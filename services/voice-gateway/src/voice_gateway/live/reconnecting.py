@@ -40,6 +40,11 @@ class Backoff:
         """The connection works."""
         self.attempt = 0
 
+    def lasted(self, seconds: float) -> None:
+        """A connection was there for so long: one that outlasts the longest pause worked, though nobody said a word."""
+        if seconds > self._policy.max_delay_s:
+            self.attempt = 0
+
     def wait_s(self) -> float:
         """The pause before the next attempt, which is hereby counted; :class:`ReconnectFailed` past the last."""
         if self.attempt >= self._policy.max_attempts:

@@ -196,7 +196,9 @@ class LiveSession:
                 if opened:
                     self._told.tell(Reconnected(resumed=resumed))
                 opened = True
+                since = asyncio.get_running_loop().time()
                 ending = await self._connection.carry(self._receive, self._leaving.watch, lambda: _done(feeding))
+                self._backoff.lasted(asyncio.get_running_loop().time() - since)
             except ConnectionLost:
                 ending = "drop"
             await self._close_client()
@@ -251,6 +253,7 @@ class LiveSession:
 
     async def _lost(self) -> None:
         self._pump.lost(known=self._seeding.knows_calls)
+        self._seeding.lost()
         if self._seeding.cut:
             message = "The connection was lost in the middle of the answer."
             self._told.tell(Failure(code="answer_cut", message=message))

@@ -14,6 +14,8 @@ GO_ON = (
     "(The connection broke while you were speaking. What you said so far was heard."
     " Go on from exactly there, without repeating any of it and without mentioning this.)"
 )
+MAX_LOSSES = 5
+"""How many connections may be lost in a row over the same words of an answer."""
 HANDED = "(The conversation has just been handed to you. Go on with it.)"
 
 
@@ -29,6 +31,8 @@ class Seeding:
         self._order = count()
         self._called_at = -1
         self._handle_at = -1
+        self._place: tuple[str, str] | None = None
+        self._losses = 0
         self.handle = handle
         self.handed: bool | None = None
 
@@ -49,9 +53,21 @@ class Seeding:
         """The next connection is another agent's."""
         self.handle, self.handed = None, shares_context
 
+    def lost(self) -> None:
+        """The connection is gone; how often it goes at the same place of the same turn is counted."""
+        log = self._turns.log
+        place = (log.question, log.answer) if self._turns.open else None
+        self._losses = self._losses + 1 if place is not None and place == self._place else 1
+        self._place = place
+
     @property
     def cut(self) -> bool:
-        """Whether an answer broke off of which nothing is known in words, so that nobody can go on with it."""
+        """Whether an answer is to be given up: nobody can go on with it, or connections break whenever it is asked for.
+
+        Nobody can go on with an answer of which nothing is known in words.
+        """
+        if self._turns.open and self._losses > MAX_LOSSES:
+            return True
         turns = self._turns
         return self.handed is None and turns.open and turns.spoken and not turns.log.answer and not self._unheard.frames
 

@@ -10,9 +10,8 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import count
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Literal
 
-from contracts.vocabulary import JsonObject
 from voice_gateway.live.events import (
     AudioDelta,
     Failure,
@@ -144,7 +143,7 @@ class Normaliser:
                 continue
             self._calls.add(call_id)
             ids.append(call_id)
-            yield ToolCall(id=call_id, name=call.name or "", args=cast(JsonObject, call.args or {}))
+            yield ToolCall(id=call_id, name=call.name or "", args=call.args or {})
         yield from self._end("completed", tuple(ids))
 
 

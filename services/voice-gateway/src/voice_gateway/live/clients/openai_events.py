@@ -188,7 +188,7 @@ class Normaliser:
             return
         if not self._responses.again(response_id):
             yield ResponseStarted(response_id=response_id)
-        status = next((known for known in STATUSES if known == response.get("status")), "completed")
+        status: Status = next((known for known in STATUSES if known == response.get("status")), "completed")
         if status == "completed":
             for item in _objects(response, "output"):
                 yield from self._item(response_id, item)
