@@ -1,0 +1,263 @@
+"""O7: a session is opened with its settings, and a wrong one is refused in a sentence."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from orch_fakes import CHAT, SCENARIO
+from orch_house import NOW, House, housed
+from orch_provider import GEMINI, OPENAI, Provider
+from pydantic import SecretStr
+from voice_session_fakes import HandAgent
+
+from chassis.http import open_client
+from contracts.frames import Delta, Done
+from contracts.live import ChatState, Memory
+from contracts.search import Filter
+from voice_gateway.live.config import RealtimeConfig
+from voice_gateway.live.errors import InvalidConfig
+from voice_gateway.live.events import (
+    AgentChanged,
+    AudioDelta,
+    InputTranscript,
+    OutputTranscript,
+    RealtimeEvent,
+    ResponseEnded,
+    ResponseStarted,
+    ToolCall,
+    ToolResult,
+    TurnComplete,
+    Usage,
+)
+from voice_gateway.opening import Senses
+from voice_gateway.orchestrators.opening import Orchestrated, SilentVoice, open_orchestrated
+from voice_gateway.orchestrators.orchestra import Orchestra, ToolsUnusable, open_orchestra
+from voice_gateway.orchestrators.port import Opening
+from voice_gateway.orchestrators.reading import ScenarioError
+from voice_gateway.scripted import ScriptedEars, ScriptedMouth
+from voice_gateway.settings import Settings
+
+pytestmark = pytest.mark.behaviour("O7")
+ANSWER = (Delta(text="The code is ORCHID-47 [1]."), Done(answer="The code is ORCHID-47 [1].", sources=()))
+
+
+@pytest.fixture
+async def house() -> AsyncIterator[House]:
+    async with housed() as house:
+        yield house
+
+
+@asynccontextmanager
+async def orchestra(
+    house: House, tmp_path: Path, agent: HandAgent | None = None, *, senses: bool = True, **settings: Any
+) -> AsyncGenerator[Orchestra]:
+    (tmp_path / "talkdown.yaml").write_text(SCENARIO.replace("tools: [retrieve_documents, echo]", ""))
+    chosen = Settings().model_copy(update={"folder": str(tmp_path), "memory_s": 0.5, **settings})
+    ears = Senses(ScriptedEars((), 4), ScriptedMouth()) if senses else None
+    async with (
+        open_client(house.url, "agent") as service,
+        open_client(house.url, "retriever") as retriever,
+        open_orchestra(chosen, agent or HandAgent(ANSWER), service, retriever, ears) as made,
+    ):
+        async with asyncio.timeout(5):
+            while not made.words.known:  # noqa: ASYNC110 - who learns tells nobody
+                await asyncio.sleep(0.01)
+        yield made
+
+
+def serve(monkeypatch: pytest.MonkeyPatch, provider: Provider) -> None:
+    """Whoever is asked for, it is this provider."""
+
+    def client(_: Orchestra, name: str) -> Provider:
+        return provider
+
+    monkeypatch.setattr(Orchestra, "client", client)
+
+
+async def told(opened: Orchestrated, kind: type[RealtimeEvent], count: int = 1) -> list[RealtimeEvent]:
+    """What the session tells until so many of a kind are there."""
+    events: list[RealtimeEvent] = []
+    async with asyncio.timeout(10):
+        async for event in opened.session.events():
+            events.append(event)
+            if sum(isinstance(one, kind) for one in events) == count:
+                return events
+    raise AssertionError(f"only {events}")
+
+
+async def test_a_typed_question_is_answered_aloud_in_a_cascade_and_the_state_is_kept(
+    house: House, tmp_path: Path
+) -> None:
+    agent = HandAgent(ANSWER)
+    async with orchestra(house, tmp_path, agent) as made, open_orchestrated(Opening(CHAT), made) as opened:
+        assert (opened.orchestrator, opened.scenario, opened.agent) == ("cascade", "house", "concierge")
+        assert opened.config.vocabulary == ("ORCHID-47", "Fern House")
+        opened.session.queue.send_text("What is the code?")
+        events = await told(opened, TurnComplete)
+    assert any(isinstance(event, AudioDelta) for event in events)
+    said = [event.text for event in events if isinstance(event, OutputTranscript)]
+    assert "ORCHID-47" in "".join(said)
+    assert "[1]" not in "".join(said)
+    assert house.states[str(CHAT)].active == "concierge"
+    assert [turn.said for _, turn in house.remembered] == ["What is the code?"]
+    assert house.lines == []  # the agent keeps its own turns
+
+
+async def test_a_phrase_changes_hands_in_a_cascade_and_the_specialist_searches_in_its_folder(
+    house: House, tmp_path: Path
+) -> None:
+    agent = HandAgent(ANSWER)
+    async with orchestra(house, tmp_path, agent) as made, open_orchestrated(Opening(CHAT), made) as opened:
+        opened.session.queue.send_text("Safety specialist, what is the code?")
+        events = await told(opened, TurnComplete)
+    changed = [event for event in events if isinstance(event, AgentChanged)]
+    assert [event.agent for event in changed] == ["safety"]
+    assert agent.asked == ["what is the code?"]
+    assert agent.within == [Filter(folders=("safety",))]
+    assert house.states[str(CHAT)] == ChatState(active="safety", visited=("safety",))
+    async with orchestra(house, tmp_path, agent) as made, open_orchestrated(Opening(CHAT), made) as opened:
+        assert opened.agent == "safety"
+
+
+async def test_a_live_session_is_opened_with_agent_phrases_voice_memory_and_fields(
+    house: House, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    provider = Provider(OPENAI)
+    serve(monkeypatch, provider)
+    house.facts = ("My name is Mara.",)
+    opening = Opening(
+        CHAT,
+        provider="openai",
+        agent="safety",
+        phrases=("Merrow",),
+        config=RealtimeConfig(instructions=("Speak slowly, {visitor}.",), voice="cedar", vocabulary=("quay",)),
+        fields={"visitor": "Mara"},
+    )
+    async with (
+        orchestra(house, tmp_path, openai_api_key=SecretStr("k")) as made,
+        open_orchestrated(opening, made) as opened,
+    ):
+        assert (opened.orchestrator, opened.agent) == ("live", "safety")
+        reading = asyncio.create_task(told(opened, TurnComplete))
+        await provider.until(lambda: provider.configs)
+        provider.tell(InputTranscript(text="Hello.", finished=True), ResponseStarted(response_id="r1"))
+        provider.tell(OutputTranscript(text="Yes?", finished=True), ResponseEnded(response_id="r1"))
+        provider.tell(Usage(response_id="r1", model="m", input_tokens=5, output_tokens=6))
+        await reading
+        config = provider.configs[0]
+    assert config.vocabulary == ("Merrow", "quay", "ORCHID-47", "Fern House")
+    assert config.voice == "high"  # the agent's own, before the session's
+    assert config.model == "gpt-realtime-2.1"
+    assert "My name is Mara." in config.instructions[0]
+    assert config.instructions[1:] == ("You keep Mara safe.", "Speak slowly, Mara.")
+    assert ("user", "Hello.", "") in house.lines
+    assert ("assistant", "Yes?", "") in house.lines
+
+
+async def test_retrieval_is_a_tool_that_searches_in_the_agents_folders_and_can_be_left_out(
+    house: House, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    provider = Provider(GEMINI)
+    serve(monkeypatch, provider)
+    opening = Opening(CHAT, provider="gemini", agent="safety")
+    async with orchestra(house, tmp_path, gemini_api_key=SecretStr("k")) as made:
+        async with open_orchestrated(opening, made) as opened:
+            reading = asyncio.create_task(told(opened, ToolResult))
+            await provider.until(lambda: provider.configs)
+            provider.tell(InputTranscript(text="The code?", finished=True))
+            provider.dispatch("r1", ToolCall(id="c", name="retrieve_documents", args={"query": "code"}))
+            result = (await reading)[-1]
+        assert isinstance(result, ToolResult)
+        assert result.result["passages"] == []
+        assert "the notes do not hold it" in result.result["notice"]
+        assert house.searched[0].filter == Filter(folders=("safety",))
+        assert provider.tools[0] == ("retrieve_documents", "hand_over")
+        async with open_orchestrated(replace(opening, retrieval=False), made) as opened:
+            reading = asyncio.create_task(told(opened, ToolResult))
+            await provider.until(lambda: len(provider.tools) == 2)
+            reading.cancel()
+            assert provider.tools[1] == ("hand_over",)
+
+
+@pytest.mark.parametrize(
+    ("opening", "says"),
+    [
+        (Opening(CHAT, provider="gemini"), "`provider` cannot be `gemini` here; there are: local, openai"),
+        (Opening(CHAT, orchestrator="live", provider="local"), "`live` needs the provider `openai` or `gemini`"),
+        (Opening(CHAT, orchestrator="cascade", provider="openai"), "`cascade` needs the provider `local`"),
+        (Opening(CHAT, agent="butler"), "`agent` cannot be `butler`; in `house` there are: concierge, safety, secret"),
+        (Opening(CHAT, scenario="manor"), "There is no such scenario; there are: house, notes"),
+        (Opening(CHAT, retrieval=False), "`retrieval` cannot be off here"),
+        (Opening(CHAT, phrases=("x",) * 201), "`phrases` has at most 200 words"),
+    ],
+)
+async def test_what_cannot_be_opened_is_refused_in_a_sentence(
+    house: House, tmp_path: Path, opening: Opening, says: str
+) -> None:
+    async with orchestra(house, tmp_path, openai_api_key=SecretStr("k")) as made:
+        with pytest.raises(InvalidConfig) as caught:
+            async with open_orchestrated(opening, made):
+                pass
+    assert says in caught.value.message
+
+
+async def test_without_a_voice_or_a_key_there_is_no_session(house: House, tmp_path: Path) -> None:
+    async with orchestra(house, tmp_path, senses=False) as made:
+        assert made.offer().orchestrators == ()
+        with pytest.raises(SilentVoice):
+            async with open_orchestrated(Opening(CHAT), made):
+                pass
+
+
+async def test_what_may_be_named_is_offered_and_a_broken_scenario_is_told(house: House, tmp_path: Path) -> None:
+    async with orchestra(house, tmp_path, openai_api_key=SecretStr("k")) as made:
+        offer = made.offer()
+        assert (offer.orchestrators, offer.providers, offer.problem) == (("cascade", "live"), ("local", "openai"), None)
+        assert [one.name for one in offer.scenarios] == ["house", "notes"]
+        assert offer.scenarios[0].agents == ("concierge", "safety", "secret")
+        (tmp_path / "talkdown.yaml").write_text("name: house\n")
+        assert [one.name for one in made.offer().scenarios] == ["notes"]
+        assert "talkdown.yaml, line 1" in (made.offer().problem or "")
+        with pytest.raises(InvalidConfig, match="has no `start`"):
+            async with open_orchestrated(Opening(CHAT), made):
+                pass
+        async with open_orchestrated(Opening(CHAT, scenario="notes"), made) as opened:
+            assert opened.scenario == "notes"
+
+
+async def test_a_folder_without_a_scenario_has_the_usual_one(house: House, tmp_path: Path) -> None:
+    async with orchestra(house, tmp_path) as made:
+        (tmp_path / "talkdown.yaml").unlink()
+        async with open_orchestrated(Opening(CHAT), made) as opened:
+            assert (opened.scenario, opened.agent) == ("notes", "notes")
+
+
+async def test_a_scenario_or_tools_of_the_settings_that_are_wrong_stop_the_start(house: House, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("def tide(day):\n    'When.'\n")
+    with pytest.raises(ScenarioError):
+        async with orchestra(house, tmp_path, scenario=str(tmp_path / "none.yaml")):
+            pass
+    with pytest.raises(ToolsUnusable, match="has no type hint"):
+        async with orchestra(house, tmp_path, tools=(str(tmp_path / "mine.py"),)):
+            pass
+
+
+@pytest.mark.behaviour("L7")
+@pytest.mark.parametrize("how", ["hangs", "fails"])
+async def test_a_store_that_hangs_or_fails_opens_the_session_all_the_same(
+    house: House, tmp_path: Path, how: str
+) -> None:
+    house.memories = (Memory(chat_id=CHAT, said="x", answered="y", said_at=NOW),)
+    async with orchestra(house, tmp_path) as made:
+        setattr(house, how, True)
+        async with asyncio.timeout(5):
+            async with open_orchestrated(Opening(CHAT), made) as opened:
+                assert opened.agent == "concierge"
+                opened.session.queue.send_text("What is the code?")
+                await told(opened, TurnComplete)
