@@ -21,7 +21,7 @@ class Told(ScriptedEars):
         super().__init__()
         self.heard = heard
 
-    def listen(self, tuning: Tuning | None) -> ScriptedListener:
+    def listen(self, tuning: Tuning | None, words: tuple[str, ...] = ()) -> ScriptedListener:
         listener = super().listen(tuning)
         for heard in self.heard:
             listener.tell(heard)

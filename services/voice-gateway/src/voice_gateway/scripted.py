@@ -151,6 +151,7 @@ class ScriptedEars:
         self.ready = True
         self.script = script
         self.learnt: tuple[str, ...] = ()
+        self.listened_for: tuple[str, ...] = ()
         self._places = places
         self.listeners: set[Listener] = set()
 
@@ -163,10 +164,11 @@ class ScriptedEars:
         """Whether all places are taken."""
         return len(self) >= self._places
 
-    def listen(self, tuning: Tuning | None) -> ScriptedListener:
+    def listen(self, tuning: Tuning | None, words: tuple[str, ...] = ()) -> ScriptedListener:
         """One more session's ears."""
         if self.full:
             raise EarsBusy
+        self.listened_for = words
         listener = ScriptedListener(self.script, tuning, self)
         self.listeners.add(listener)
         return listener

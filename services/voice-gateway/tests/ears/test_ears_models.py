@@ -32,9 +32,11 @@ async def ears() -> AsyncGenerator[LocalEars]:
         yield opened
 
 
-async def heard_of(ears: LocalEars, *sounds: Samples, tuning: Tuning | None = None) -> list[Heard]:
+async def heard_of(
+    ears: LocalEars, *sounds: Samples, tuning: Tuning | None = None, words: tuple[str, ...] = ()
+) -> list[Heard]:
     """All that is told of some sound; without a tuning, with the default one."""
-    listener = ears.listen(tuning or Tuning())
+    listener = ears.listen(tuning or Tuning(), words)
     told: list[Heard] = []
 
     async def read() -> None:
@@ -93,6 +95,13 @@ async def test_words_of_the_notes_are_written_as_the_notes_do(ears: LocalEars) -
         assert "the WORST-of-TIMES" in utterances(await heard_of(ears, best_of_times(), quiet(2)))
     finally:
         ears.learn(())
+
+
+@pytest.mark.behaviour("O7")
+async def test_a_session_may_have_words_of_its_own_that_no_other_session_hears(ears: LocalEars) -> None:
+    own = utterances(await heard_of(ears, best_of_times(), quiet(2), words=("WORST-of-TIMES",)))
+    other = utterances(await heard_of(ears, best_of_times(), quiet(2)))
+    assert ("WORST-of-TIMES" in own, "WORST-of-TIMES" in other) == (True, False)
 
 
 @pytest.mark.behaviour("V7")

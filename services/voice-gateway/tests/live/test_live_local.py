@@ -224,6 +224,15 @@ def test_by_hand_what_was_thought_better_of_or_held_nothing_asks_nothing(marks: 
     in_virtual_time(run())
 
 
+@pytest.mark.behaviour("O7")
+def test_the_ears_listen_for_the_words_of_the_session() -> None:
+    async def run() -> None:
+        async with local(config=RealtimeConfig(vocabulary=("ORCHID-47", "Merrow"))) as call:
+            assert call.ears.listened_for == ("ORCHID-47", "Merrow")
+
+    in_virtual_time(run())
+
+
 def test_a_full_house_and_a_voice_that_there_is_not_are_refused() -> None:
     async def run() -> None:
         with pytest.raises(SessionRefused) as refused:

@@ -59,6 +59,7 @@ class LocalEars:
         self._places = places
         self._taken = 0
         self._numbers = itertools.count(1)
+        self._versions = itertools.count(1)
         self._vocabulary = Vocabulary(0, ())
 
     @property
@@ -76,21 +77,29 @@ class LocalEars:
         for process in self.processes:
             await process.wait_ready()
 
-    def listen(self, tuning: Tuning | None) -> LocalListener:
+    def listen(self, tuning: Tuning | None, words: tuple[str, ...] = ()) -> LocalListener:
         """See the port."""
         if self.full:
             raise EarsBusy
         self._taken += 1
-        return LocalListener(_Senses(self, next(self._numbers)), tuning, self._leave)
+        return LocalListener(_Senses(self, next(self._numbers), words), tuning, self._leave)
 
     def learn(self, words: tuple[str, ...]) -> None:
         """See the port."""
         if words != self._vocabulary.words:
-            self._vocabulary = Vocabulary(self._vocabulary.version + 1, words)
+            self._vocabulary = Vocabulary(next(self._versions), words)
 
-    async def words(self, sound: bytes, *, guess: bool = False) -> str:
+    def vocabulary(self, own: tuple[str, ...], last: Vocabulary | None = None) -> Vocabulary:
+        """The words that a session listens for: its ``own`` before those of the corpus; ``last`` while they are."""
+        corpus = self._vocabulary
+        words = (*dict.fromkeys((*own, *corpus.words)),)
+        if len(words) == len(corpus.words):
+            return corpus
+        return last if last is not None and last.words == words else Vocabulary(next(self._versions), words)
+
+    async def words(self, sound: bytes, *, guess: bool = False, vocabulary: Vocabulary | None = None) -> str:
         """What is said in ``sound`` (PCM16, 16 kHz, under 20 s), corrected by the vocabulary."""
-        recogniser, vocabulary = self.processes[2], self._vocabulary
+        recogniser, vocabulary = self.processes[2], vocabulary or self._vocabulary
         due = GUESS if guess else 0.0
         text: str | None = await recogniser.call(Recognition(sound, vocabulary.version), due=due)
         if text is None:
@@ -105,9 +114,10 @@ class LocalEars:
 class _Senses:
     """The ears' models as one session has them."""
 
-    def __init__(self, ears: LocalEars, session: int) -> None:
+    def __init__(self, ears: LocalEars, session: int, words: tuple[str, ...]) -> None:
         self._ears = ears
         self._session = session
+        self._own, self._vocabulary = words, ears.vocabulary(words)
         self._ending: asyncio.Task[None] | None = None
 
     async def windows(self, heard: bytes, played: bytes) -> tuple[Window, ...]:
@@ -117,7 +127,8 @@ class _Senses:
         return await self._ears.processes[1].call(sound)
 
     async def words(self, sound: bytes, guess: bool) -> str:
-        return await self._ears.words(sound, guess=guess)
+        self._vocabulary = self._ears.vocabulary(self._own, self._vocabulary)
+        return await self._ears.words(sound, guess=guess, vocabulary=self._vocabulary)
 
     def close(self) -> None:
         self._ending = asyncio.create_task(self._end(), name="forget a session")

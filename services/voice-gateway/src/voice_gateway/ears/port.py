@@ -123,8 +123,11 @@ class Ears(Protocol):
         """Whether all places are taken."""
         ...
 
-    def listen(self, tuning: Tuning | None) -> Listener:
-        """Ears for one more session; :class:`~voice_gateway.errors.EarsBusy` when all places are taken."""
+    def listen(self, tuning: Tuning | None, words: tuple[str, ...] = ()) -> Listener:
+        """Ears for one more session, which listens for ``words`` beside those of the corpus.
+
+        :class:`~voice_gateway.errors.EarsBusy` when all places are taken.
+        """
         ...
 
     def learn(self, words: tuple[str, ...]) -> None:

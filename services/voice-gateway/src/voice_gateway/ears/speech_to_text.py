@@ -7,6 +7,7 @@ into a Python float, copies the sound back with every answer, and imports a down
 from __future__ import annotations
 
 import ctypes
+from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Final
 
@@ -23,6 +24,8 @@ _OPTIONS: Final = {
     "vad_threshold": "0.0",
     "return_audio_data": "false",
 }
+_VOCABULARIES: Final = 8
+"""Kept at once: sessions may have words of their own."""
 _SHORTEST: Final = RATE // 4
 _ROOM: Final = (RATE // 10, RATE * 4 // 10)
 """Samples of silence put before and behind: words that stand at the very edge of a sound are misheard."""
@@ -69,16 +72,19 @@ class SpeechToText:
         )
         self._check(self._handle)
         self._lexicon = lexicon
-        self._version, self._correction = 0, Correction((), lexicon)
+        self._corrections = OrderedDict({0: Correction((), lexicon)})
 
     def run(self, job: Recognition) -> Iterator[str | None]:
         """The one result; None when the vocabulary is wanted first."""
         if job.vocabulary is not None:
-            self._version, self._correction = job.vocabulary.version, Correction(job.vocabulary.words, self._lexicon)
-        if job.version != self._version:
+            self._corrections[job.vocabulary.version] = Correction(job.vocabulary.words, self._lexicon)
+            while len(self._corrections) > _VOCABULARIES:
+                self._corrections.popitem(last=False)
+        if job.version not in self._corrections:
             yield None
             return
-        yield self._correction(self.words(samples(job.sound)))
+        self._corrections.move_to_end(job.version)
+        yield self._corrections[job.version](self.words(samples(job.sound)))
 
     def words(self, sound: Samples) -> str:
         """What is said in ``sound`` (16 kHz, ±1)."""

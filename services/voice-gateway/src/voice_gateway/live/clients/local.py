@@ -192,7 +192,7 @@ class LocalClient:
     # Listening
 
     def _listen(self) -> None:
-        listener = self._listener = self._senses.ears.listen(_tuning(self._config.vad))
+        listener = self._listener = self._senses.ears.listen(_tuning(self._config.vad), self._config.vocabulary)
         self._hearing = asyncio.create_task(self._follow(listener))
 
     async def _deaf(self) -> None:
