@@ -95,9 +95,12 @@ class Unheard:
         return count
 
     def _shorten(self, most_s: float) -> None:
-        while self._kept_s > most_s and len(self._frames) > 1:
+        while len(self._frames) > 1:
             index = 1 if isinstance(self._frames[0], Activity) else 0
-            self._kept_s -= _seconds(self._frames[index])
+            left_s = self._kept_s - _seconds(self._frames[index])
+            if left_s < most_s:
+                return
+            self._kept_s = left_s
             del self._frames[index]
 
 
