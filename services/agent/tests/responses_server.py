@@ -30,6 +30,7 @@ class Reply:
     raw: bytes = b""
     cut: bool = False
     hang: bool = False
+    headers: dict[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass
@@ -59,8 +60,9 @@ class ResponsesServer:
 
     async def _answer(self, reply: Reply, writer: asyncio.StreamWriter) -> None:
         kind = "application/json" if reply.json is not None else "text/event-stream"
+        more = "".join(f"{name}: {value}\r\n" for name, value in reply.headers.items())
         writer.write(
-            f"HTTP/1.1 {reply.status} X\r\ncontent-type: {kind}\r\ntransfer-encoding: chunked\r\n"
+            f"HTTP/1.1 {reply.status} X\r\ncontent-type: {kind}\r\ntransfer-encoding: chunked\r\n{more}"
             "connection: close\r\n\r\n".encode()
         )
         parts = [json.dumps(reply.json).encode()] if reply.json is not None else [sse(event) for event in reply.events]

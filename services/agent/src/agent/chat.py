@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, cast
 from agent import provider_errors, rounds
 from agent.answering import Conversation, Piece, Plan, Usage
 from agent.errors import ModelFailed, ModelRefused
+from agent.patience import patiently
 from agent.pieces import gathered
 from agent.responses import PROVIDER, Provider
 from chassis.conventions import CHAT
@@ -46,13 +47,15 @@ class ChatCompletions:
         """Round one: force one call of ``retrieve_documents`` and read its arguments."""
         with model_call(CHAT, PROVIDER, self.model) as call:
             try:
-                completion = await self._open().chat.completions.create(
-                    model=self.model,
-                    messages=_messages(rounds.ASK_TO_SEARCH, rounds.spoken(conversation)),
-                    tools=[cast("ChatCompletionToolUnionParam", rounds.CHAT_TOOL)],
-                    tool_choice={"type": "function", "function": {"name": rounds.TOOL_NAME}},
-                    parallel_tool_calls=False,
-                    store=False,
+                completion = await patiently(
+                    lambda: self._open().chat.completions.create(
+                        model=self.model,
+                        messages=_messages(rounds.ASK_TO_SEARCH, rounds.spoken(conversation)),
+                        tools=[cast("ChatCompletionToolUnionParam", rounds.CHAT_TOOL)],
+                        tool_choice={"type": "function", "function": {"name": rounds.TOOL_NAME}},
+                        parallel_tool_calls=False,
+                        store=False,
+                    )
                 )
             except Exception as error:
                 raise provider_errors.of_exception(error) from None
@@ -77,15 +80,17 @@ class ChatCompletions:
         ended = False
         with model_call(CHAT, PROVIDER, self.model) as call:
             try:
-                stream = await self._open().chat.completions.create(
-                    model=self.model,
-                    messages=_messages(
-                        rounds.ASK_TO_ANSWER, rounds.chat_answer_input(conversation, plan.carried, found.context)
-                    ),
-                    max_completion_tokens=self._max_output_tokens if self._max_output_tokens is not None else omit,
-                    store=False,
-                    stream=True,
-                    stream_options={"include_usage": True},
+                stream = await patiently(
+                    lambda: self._open().chat.completions.create(
+                        model=self.model,
+                        messages=_messages(
+                            rounds.ASK_TO_ANSWER, rounds.chat_answer_input(conversation, plan.carried, found.context)
+                        ),
+                        max_completion_tokens=self._max_output_tokens if self._max_output_tokens is not None else omit,
+                        store=False,
+                        stream=True,
+                        stream_options={"include_usage": True},
+                    )
                 )
                 async with stream:
                     async for chunk in stream:

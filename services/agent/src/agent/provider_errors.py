@@ -5,8 +5,15 @@ Nothing of the provider's own words is kept (T11): they may quote the request.
 
 from __future__ import annotations
 
+import math
+from typing import TYPE_CHECKING
+
 from agent.errors import ModelFailed, ModelRefused, RateLimited, TurnFailed
 
+if TYPE_CHECKING:
+    import openai
+
+MAX_WAIT_S = 3600
 _REFUSALS = frozenset({"content_filter", "content_policy_violation", "invalid_prompt"})
 
 
@@ -20,7 +27,7 @@ def of_exception(error: Exception) -> TurnFailed:
         case openai.RateLimitError(code="insufficient_quota"):
             return RateLimited("The account at the model's provider has no credit left; add some and ask again.")
         case openai.RateLimitError():
-            return RateLimited()
+            return _limited(retry_after_s(error))
         case openai.APITimeoutError():
             return ModelFailed("The model took too long to answer; ask again.")
         case openai.APIConnectionError():
@@ -38,6 +45,27 @@ def of_exception(error: Exception) -> TurnFailed:
             return of_code(code)
         case _:
             return ModelFailed("The model's provider sent something that could not be read; ask again.")
+
+
+def retry_after_s(error: openai.RateLimitError) -> float | None:
+    """The seconds after which the provider says that it takes questions again, if it says so in a number."""
+    headers = error.response.headers
+    for name, unit in (("retry-after-ms", 1000), ("retry-after", 1)):
+        try:
+            wait_s = float(headers.get(name, "")) / unit
+        except ValueError:
+            continue
+        if 0 <= wait_s <= MAX_WAIT_S:
+            return wait_s
+    return None
+
+
+def _limited(wait_s: float | None) -> RateLimited:
+    if wait_s is None:
+        return RateLimited()
+    seconds = max(1, math.ceil(wait_s))
+    unit = "second" if seconds == 1 else "seconds"
+    return RateLimited(f"The model's provider takes no more questions for now; ask again in {seconds} {unit}.")
 
 
 def of_code(code: str | None) -> TurnFailed:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, cast
 from agent import provider_errors, rounds
 from agent.answering import Conversation, Piece, Plan, Usage
 from agent.errors import ModelFailed, ModelRefused
+from agent.patience import patiently
 from agent.pieces import gathered
 from chassis.conventions import CHAT
 from chassis.model_calls import model_call
@@ -73,15 +74,17 @@ class Responses:
 
         with model_call(CHAT, PROVIDER, self.model) as call:
             try:
-                response = await self._open().responses.create(
-                    model=self.model,
-                    instructions=rounds.ASK_TO_SEARCH,
-                    input=cast("ResponseInputParam", rounds.spoken(conversation)),
-                    tools=[cast("ToolParam", rounds.TOOL)],
-                    tool_choice={"type": "function", "name": rounds.TOOL_NAME},
-                    parallel_tool_calls=False,
-                    include=["reasoning.encrypted_content"] if self._reasoning else omit,
-                    store=False,
+                response = await patiently(
+                    lambda: self._open().responses.create(
+                        model=self.model,
+                        instructions=rounds.ASK_TO_SEARCH,
+                        input=cast("ResponseInputParam", rounds.spoken(conversation)),
+                        tools=[cast("ToolParam", rounds.TOOL)],
+                        tool_choice={"type": "function", "name": rounds.TOOL_NAME},
+                        parallel_tool_calls=False,
+                        include=["reasoning.encrypted_content"] if self._reasoning else omit,
+                        store=False,
+                    )
                 )
             except Exception as error:
                 raise provider_errors.of_exception(error) from None
@@ -104,14 +107,18 @@ class Responses:
 
         with model_call(CHAT, PROVIDER, self.model) as call:
             try:
-                stream = await self._open().responses.create(
-                    model=self.model,
-                    instructions=rounds.ASK_TO_ANSWER,
-                    input=cast("ResponseInputParam", rounds.answer_input(conversation, plan.carried, found.context)),
-                    include=["reasoning.encrypted_content"] if self._reasoning else omit,
-                    max_output_tokens=self._max_output_tokens if self._max_output_tokens is not None else omit,
-                    store=False,
-                    stream=True,
+                stream = await patiently(
+                    lambda: self._open().responses.create(
+                        model=self.model,
+                        instructions=rounds.ASK_TO_ANSWER,
+                        input=cast(
+                            "ResponseInputParam", rounds.answer_input(conversation, plan.carried, found.context)
+                        ),
+                        include=["reasoning.encrypted_content"] if self._reasoning else omit,
+                        max_output_tokens=self._max_output_tokens if self._max_output_tokens is not None else omit,
+                        store=False,
+                        stream=True,
+                    )
                 )
                 async with stream:
                     async for event in stream:
