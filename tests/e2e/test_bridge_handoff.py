@@ -47,6 +47,7 @@ def test_the_voice_changes_hands_in_one_sentence_and_the_trace_shows_both_agents
     with served(product, tmp_path, orchestrator="cascade") as it:
         it.start()
         expect(it.page.locator("#agent")).to_have_text("With concierge")
+        expect(it.page.locator("#call-note")).to_contain_text("In this call questions and passages of your notes go to")
         it.call.say("speech")
         expect(it.answered().locator(".answer")).to_contain_text(HELLO)
         it.hushed()
@@ -58,7 +59,7 @@ def test_the_voice_changes_hands_in_one_sentence_and_the_trace_shows_both_agents
         assert " ".join(it.spoken(began).split()) == said, "nothing of the concierge, nothing twice, nothing lost"
         expect(turn.locator(".answer")).to_have_text(said)
         expect(it.page.locator("#agent")).to_have_text("With safety")
-        expect(it.page.locator(".hands")).to_have_text("concierge gives the floor to safety.")
+        expect(turn.locator(".hands")).to_have_text("concierge gives the floor to safety.")
         [change] = it.call.tap.events("agent_changed", since=began)
         first = it.call.tap.events("output_transcript", since=began)[0]
         assert change.at <= first.at

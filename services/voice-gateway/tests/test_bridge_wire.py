@@ -65,6 +65,7 @@ async def test_ready_tells_both_rates_and_the_session_before_any_sound(bridge: B
             "agent": "concierge",
             "modality": "audio",
             "vad": True,
+            "leaves": None,
             "capabilities": {"images": False, "resumption": False, "truncation": False, "changes_agent": False},
         }
         assert bridge.wanted[0].config.voice == "tone"

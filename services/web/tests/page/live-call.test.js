@@ -6,7 +6,7 @@ import { FakeClock, FakeLive, FakeTurn } from "./live-fakes.js";
 
 globalThis.location ??= { href: "http://localhost:3000/" };
 
-function call(outcomes = []) {
+function call(outcomes = [], ready = {}) {
   const clock = new FakeClock();
   const seen = { shown: [], wires: [], openings: [], secrets: 0, released: 0 };
   const track = { addEventListener: () => undefined, stop: () => (seen.released += 1) };
@@ -31,7 +31,7 @@ function call(outcomes = []) {
         seen.openings.push(opening);
         const outcome = outcomes.shift();
         if (outcome) throw outcome;
-        seen.wires.push(new FakeLive());
+        seen.wires.push(new FakeLive(ready));
         return seen.wires.at(-1);
       },
     },
@@ -111,4 +111,10 @@ test("V1. a call that is stopped while it opens or returns lets nothing late in"
   seen.openings[0].listener.event({ type: "speech_started" });
   assert.equal(kinds().length, shown);
   assert.equal(seen.openings.length, 1);
+});
+
+test("V2. a call whose sound goes to a provider says so", async () => {
+  const { it, now } = call([], { leaves: { what: "voice", to: "api.openai.com" } });
+  await it.start();
+  assert.equal(now().note, "because In this call your voice, questions and passages of your notes go to api.openai.com.");
 });

@@ -308,7 +308,7 @@ export class LiveCall {
       // What the server holds speaks, whatever the page's own calls do.
       voice: voice === "simulated" ? "local" : voice,
       transport: this.#wire.kind,
-      note: this.needs.note,
+      note: [this.needs.note, leavingLine(this.#wire.ready)].filter(Boolean).join(" ") || null,
       doing,
       problem: this.#problem,
     });
@@ -351,6 +351,13 @@ const LOST = {
   message: "The voice connection was lost.",
   remedy: "Press Start to open a new one. Typing works without it.",
 };
+
+/** @param {import("./live").Ready} ready */
+function leavingLine({ leaves }) {
+  if (!leaves) return null;
+  const what = leaves.what === "voice" ? "your voice, questions and passages of your notes" : "questions and passages of your notes";
+  return `In this call ${what} go to ${leaves.to}.`;
+}
 
 function liveUrl() {
   const at = new URL("/v1/graph/live", location.href);

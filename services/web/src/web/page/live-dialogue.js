@@ -48,6 +48,8 @@ export class LiveDialogue {
   /** Questions that were typed, and of which no turn is known yet. @type {string[]} */
   #typed = [];
   #said = "";
+  /** What went wrong last. @type {string | undefined} */
+  #wrong;
   /** How far the answer was said, and the part of it that was said last. */
   #reached = 0;
   /** @type {Span} */
@@ -173,7 +175,7 @@ export class LiveDialogue {
         if (!event.finished) this.#says(event.text);
         return;
       case "response_ended":
-        if (event.status === "failed") this.#turn?.ended("failed");
+        if (event.status === "failed") this.#turn?.ended("failed", this.#wrong);
         return;
       case "turn_complete":
         this.#runs = false;
@@ -184,6 +186,7 @@ export class LiveDialogue {
       case "reconnecting":
         return this.needs.trouble({ code: "returning", message: "The voice provider is being reached again…", remedy: "" });
       case "error":
+        this.#wrong = event.message;
         if (!event.fatal) this.needs.trouble({ code: event.code, message: event.message, remedy: "" });
         return;
       default:

@@ -11,6 +11,8 @@ export interface Ready {
   provider: string;
   scenario: string | null;
   agent: string | null;
+  /** What of the session leaves the machine, and to whom. */
+  leaves?: { what: "voice" | "questions"; to: string } | null;
 }
 
 export type LiveEvent =

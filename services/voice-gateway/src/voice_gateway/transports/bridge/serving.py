@@ -13,6 +13,7 @@ import logging
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
+from urllib.parse import urlsplit
 
 from fastapi import WebSocket, WebSocketDisconnect
 from starlette.websockets import WebSocketState
@@ -29,6 +30,7 @@ from voice_gateway.orchestrators.opening import Orchestrated
 from voice_gateway.outbox import Close
 from voice_gateway.session import session_span
 from voice_gateway.sessions import Sessions
+from voice_gateway.settings import Settings
 from voice_gateway.transports.bridge import messages
 from voice_gateway.transports.bridge.carrying import DRAIN_S, FAILED, INTERNAL, LAST_WORDS_S, Carrying
 from voice_gateway.transports.bridge.messages import INPUT_RATE, MAX_FRAME_BYTES, NotAnObject, Wanted, error
@@ -37,6 +39,7 @@ from voice_gateway.transports.bridge.sending import Downstream
 log = logging.getLogger(__name__)
 
 PATH = "/v1/graph/live"
+GEMINI_URL = "https://generativelanguage.googleapis.com"
 FIRST_FRAME_S = 10.0
 MAX_REASON_BYTES = 123
 """Of a close frame, RFC 6455 section 5.5."""
@@ -115,7 +118,7 @@ async def _converse(
         async with opens(grant, wanted, traceparent, carrying.down.played_ms) as opened:
             log.info("a live session began", extra={**about, "orchestrator": opened.orchestrator})
             carrying.begin(opened.session, by_hand=not opened.config.vad.enabled)
-            carrying.down.say(_ready(grant, opened))
+            carrying.down.say(_ready(grant, opened, around.settings))
             await _carry(websocket, carrying, around.settings.idle_s)
     except InvalidConfig as wrong:
         await _refuse(websocket, wrong.code, wrong.message, REFUSED)
@@ -160,7 +163,7 @@ async def _first_frame(websocket: WebSocket, within_s: float, carrying: Carrying
         return None
 
 
-def _ready(grant: Grant, opened: Orchestrated) -> str:
+def _ready(grant: Grant, opened: Orchestrated, settings: Settings) -> str:
     about = {
         "input_rate": INPUT_RATE,
         "output_rate": OUTPUT_RATE,
@@ -172,8 +175,20 @@ def _ready(grant: Grant, opened: Orchestrated) -> str:
         "agent": opened.agent,
         "modality": opened.config.modality,
         "vad": opened.config.vad.enabled,
+        "leaves": _leaves(opened, settings),
     }
     return messages.ready(about, opened.capabilities)
+
+
+def _leaves(opened: Orchestrated, settings: Settings) -> dict[str, str] | None:
+    """What of the session leaves this machine, and to whom."""
+    if opened.orchestrator == "live":
+        openai = opened.capabilities.provider == "openai"
+        url = settings.provider_url if openai else settings.gemini_base_url or GEMINI_URL
+        return {"what": "voice", "to": urlsplit(url).netloc}
+    if settings.cascade_answers != "ours":
+        return {"what": "questions", "to": urlsplit(settings.provider_url).netloc}
+    return None
 
 
 async def _carry(websocket: WebSocket, carrying: Carrying, idle_s: float) -> None:
