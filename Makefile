@@ -9,7 +9,7 @@ OURS := contracts chassis services/ingestor services/retriever services/agent se
 FOLDER ?= handbook
 export FOLDER
 
-.PHONY: help setup setup-dev browser broker up test test-deploy check sizes bench lock contracts format clean
+.PHONY: help setup setup-dev browser broker up test test-deploy live-check check sizes bench lock contracts format clean
 
 help: ## Show the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -52,12 +52,16 @@ test: setup-dev browser services/web/node_modules/.ready ## Run every test that 
 test-deploy: setup-dev browser broker ## Run the bus on a real Kafka, and the compose file on a real Docker engine
 	@$(BIN)/python -m pytest -ra --durations=10 -m "deploy or kafka" $(or $(ONLY),chassis/tests/bus tests/deploy)
 
+live-check: setup-dev ## Ask the real voice services, with your keys; costs some cents, and is part of no other command
+	@$(BIN)/python tests/live_check.py
+
 check: setup-dev services/web/node_modules/.ready ## Check style, types, imports, contracts, and the size of files
 	@failed=0; run() { echo "· $$*"; "$$@" || failed=1; }; \
 	  run $(BIN)/ruff check . ; \
 	  run $(BIN)/ruff format --check . ; \
 	  run $(BIN)/lint-imports ; \
 	  run $(BIN)/python contracts/generate.py --check ; \
+	  run $(BIN)/python tests/provider_table.py --check ; \
 	  run $(MAKE) --no-print-directory sizes ; \
 	  run $(NODE) services/web/node_modules/typescript/bin/tsc --noEmit -p services/web ; \
 	  run $(BIN)/pyright --pythonpath $(BIN)/python ; \

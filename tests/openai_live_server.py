@@ -72,9 +72,9 @@ class Provider:
         return self.sessions[-1]
 
     async def until(self, done: Callable[[], bool], timeout_s: float = 10.0) -> None:
-        """Wait until a condition holds that what was received can fulfil."""
+        """Wait until there is a session, and a condition holds that what was received can fulfil."""
         async with asyncio.timeout(timeout_s):
-            while not done():
+            while not (self.sessions and done()):
                 self.news.clear()
                 await self.news.wait()
 

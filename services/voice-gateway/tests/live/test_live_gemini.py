@@ -353,3 +353,14 @@ async def test_another_agent_takes_over_on_a_new_connection(serve: Serve) -> Non
         assert instruction == types.Content(parts=[types.Part(text="You are the second.")], role="user")
         assert provider.session.texts == ["Hi", "Hello.", "And you?", "I am the second."]
         assert provider.wrong == []
+
+
+@pytest.mark.behaviour("L1")
+async def test_a_picture_is_sent_as_a_frame_of_film(serve: Serve) -> None:
+    async with serve(GeminiScript()) as provider, call(provider) as (session, reader):
+        session.queue.send_image(b"jpeg", "image/jpeg")
+        session.queue.send_text("What is this?")
+        await reader.until(TurnComplete)
+        frames = [one.realtime_input.video for one in provider.session.received if one.realtime_input]
+        assert types.Blob(data=b"jpeg", mime_type="image/jpeg") in frames
+        assert provider.wrong == []

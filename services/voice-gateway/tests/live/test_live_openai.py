@@ -337,3 +337,34 @@ def test_importing_the_clients_loads_no_providers_package() -> None:
         "assert not {'openai', 'google.genai'} & set(sys.modules), sorted(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+
+
+@pytest.mark.behaviour("L1", "L9")
+async def test_a_turn_by_hand_is_what_lies_between_its_bounds() -> None:
+    config = RealtimeConfig(vad=Vad(enabled=False))
+    async with openai_live(Script([(Say("Heard."),)], ["Real question"])) as provider:
+        async with call(provider, config) as (session, reader):
+            session.queue.send_activity("start")
+            session.queue.send_audio(tone(100), 24_000)
+            session.queue.send_activity("cancel")
+            await provider.until(lambda: provider.session.count("input_audio_buffer.clear") == 2)
+            session.queue.send_activity("start")
+            session.queue.send_audio(tone(100), 24_000)
+            session.queue.send_activity("end")
+            await reader.until(TurnComplete)
+        assert provider.session.settings["audio"]["input"]["turn_detection"] is None
+        assert provider.session.count("input_audio_buffer.commit") == 1
+        assert session.history == (Line("user", "Real question"), Line("assistant", "Heard."))
+        assert provider.wrong == []
+
+
+@pytest.mark.behaviour("L1")
+async def test_a_picture_is_an_item_that_is_not_answered_by_itself() -> None:
+    async with openai_live() as provider, call(provider) as (session, reader):
+        session.queue.send_image(b"jpeg", "image/jpeg")
+        session.queue.send_text("What is this?")
+        await reader.until(TurnComplete)
+        picture = provider.session.items[0]["content"][0]
+        assert picture == {"type": "input_image", "image_url": "data:image/jpeg;base64,anBlZw=="}
+        assert provider.session.responses == 1
+        assert provider.wrong == []

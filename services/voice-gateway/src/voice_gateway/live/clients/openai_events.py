@@ -38,7 +38,12 @@ log = logging.getLogger(__name__)
 REMEMBERED = 4_096
 BYTES_A_MS = 48
 Status = Literal["completed", "cancelled", "incomplete", "failed"]
-STATUSES: tuple[Status, ...] = ("completed", "cancelled", "incomplete", "failed")
+STATUSES: dict[str, Status] = {
+    "completed": "completed",
+    "cancelled": "cancelled",
+    "incomplete": "incomplete",
+    "failed": "failed",
+}
 
 
 class Seen:
@@ -188,7 +193,7 @@ class Normaliser:
             return
         if not self._responses.again(response_id):
             yield ResponseStarted(response_id=response_id)
-        status: Status = next((known for known in STATUSES if known == response.get("status")), "completed")
+        status = STATUSES.get(_text(response, "status"), "completed")
         if status == "completed":
             for item in _objects(response, "output"):
                 yield from self._item(response_id, item)
