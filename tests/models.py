@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from recordings import RATE, STEP, Samples, Sound, load, of_pcm, resampled
 
-VOICES = Path(__file__).parents[1] / "services/voice-gateway/tests/mouth"
+VOICES = Path(__file__).parents[1] / "services/voice-gateway/src/voice_gateway/mouth/voices"
 EARS_RATE = 16_000
 SPEED = 0.85
 """Of the questions: as somebody speaks who wants to be understood."""

@@ -15,7 +15,7 @@ from voice_gateway.mouth.local import SHIPPED
 from voice_gateway.mouth.speaker import Speaker
 
 HEART = str(SHIPPED / "af_heart.bin")
-MICHAEL = str(Path(__file__).with_name("am_michael.bin"))
+MICHAEL = str(SHIPPED / "am_michael.bin")
 
 
 @pytest.fixture(scope="module")

@@ -38,7 +38,7 @@ _AHEAD: Final = 6
 async def open_mouth(
     *,
     threads: int = 2,
-    voices: tuple[Path, ...] = (SHIPPED / "af_heart.bin",),
+    voices: tuple[Path, ...] = (SHIPPED / "af_heart.bin", SHIPPED / "am_michael.bin"),
     places: int = 16,
     at_once: int = 2,
     kept_s: float = 8.0,
