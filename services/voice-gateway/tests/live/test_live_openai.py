@@ -155,7 +155,7 @@ async def test_two_calls_in_one_response_are_answered_together() -> None:
 
 @pytest.mark.behaviour("L1")
 async def test_what_no_provider_should_send_stops_no_session() -> None:
-    created = json.dumps({"type": "response.created", "event_id": "event_1", "response": {"id": "resp_x"}})
+    again = json.dumps({"type": "response.output_audio_transcript.delta", "event_id": "evt_twice", "delta": " once"})
     nonsense = Misbehave(
         raw=(
             "not json",
@@ -164,7 +164,8 @@ async def test_what_no_provider_should_send_stops_no_session() -> None:
             json.dumps({"type": "session.telepathy", "event_id": "evt_new", "thought": []}),
             json.dumps({"type": "response.output_audio.delta", "event_id": "evt_bad", "delta": "%%"}),
             json.dumps({"type": "response.done", "event_id": "evt_odd", "response": None}),
-            created,  # an event id that came before
+            again,
+            again,
         )
     )
     async with openai_live(Script([(Say("Still here.", then=nonsense),)])) as provider:
@@ -172,6 +173,8 @@ async def test_what_no_provider_should_send_stops_no_session() -> None:
             session.queue.send_text("Are you there?")
             await reader.until(TurnComplete)
         assert session.history[-1] == Line("assistant", "Still here.")
+        said = "".join(event.text for event in reader.all(OutputTranscript) if not event.finished)
+        assert said == "Still once here.", "an event that comes twice counts once"
         assert len(provider.sessions) == 1
 
 

@@ -155,6 +155,9 @@ def test_hooks_come_in_pairs_and_count_from_one() -> None:
         async with call(client, [diary]) as (session, reader):
             client.tell(*answer(1, AudioDelta(data=bytes(4))))
             await reader.until(TurnComplete)
+            assert diary.entries == ["session", "turn 1", "end 1"], (
+                "a turn ends with its answer, not with the next turn"
+            )
             client.tell(ResponseStarted(response_id="r2"), Interrupted())
             await reader.until(Interrupted)
             client.tell(*answer(3, AudioDelta(data=bytes(4))))

@@ -160,7 +160,7 @@ class Normaliser:
 
     def _created(self, response: JsonObject) -> Iterator[RealtimeEvent]:
         response_id = _text(response, "id")
-        if not self._responses.again(response_id):
+        if response_id and not self._responses.again(response_id):
             self.active = response_id
             yield ResponseStarted(response_id=response_id)
 
@@ -189,7 +189,7 @@ class Normaliser:
 
     def _done(self, response: JsonObject) -> Iterator[RealtimeEvent]:
         response_id = _text(response, "id")
-        if self._responses.again(f"end of {response_id}"):
+        if not response_id or self._responses.again(f"end of {response_id}"):
             return
         if not self._responses.again(response_id):
             yield ResponseStarted(response_id=response_id)
