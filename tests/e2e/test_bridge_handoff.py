@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,6 @@ from page_window import ARTIFACTS
 from playwright.sync_api import expect
 from two_agents_provider import ANSWER, CONCIERGE, HELLO, MODEL, SPECIALIST, TwoAgents, two_agents
 
-from embedded.instances import Instance
 from embedded.product import Product
 
 GREETING = "This is the safety specialist."
@@ -68,22 +67,19 @@ def test_the_voice_changes_hands_in_one_sentence_and_the_trace_shows_both_agents
         )
         assert sound / 48 == pytest.approx(len(said) * 60, rel=0.05), "all of it was spoken once"
         assert it.call.tap.events("error") == []
-    agents = product.until(lambda: spans_of(product, 2))
+        link = turn.get_by_role("link", name="How it was found")
+        expect(link).to_have_attribute("href", re.compile("/trace/[0-9a-f]{32}$"))
+        trace_id = (link.get_attribute("href") or "")[-32:]
+    agents = product.until(lambda: len(found := agents_of(product, trace_id)) == 2 and found)
     assert agents == {"concierge": CONCIERGE, "safety": SPECIALIST}
 
 
-def spans_of(product: Product, count: int) -> dict[str, tuple[int, int]] | None:
-    """The agents of the trace that has so many of them, each with the tokens that it read and wrote."""
-    with Instance(product.run.traces, "").request("GET", "/api/traces") as answer:
-        listed: list[dict[str, Any]] = json.loads(answer.read())["traces"]
-    for one in listed:
-        trace = product.trace(one["trace_id"])
-        found: dict[str, tuple[int, int]] = {}
-        for span in (trace or {}).get("spans", ()):
-            attributes: dict[str, Any] = span["attributes"]
-            if str(span["name"]).startswith("invoke_agent ") and "gen_ai.usage.input_tokens" in attributes:
-                tokens = attributes["gen_ai.usage.input_tokens"], attributes["gen_ai.usage.output_tokens"]
-                found[attributes["gen_ai.agent.name"]] = tokens
-        if len(found) == count:
-            return found
-    return None
+def agents_of(product: Product, trace_id: str) -> dict[str, tuple[int, int]]:
+    """The agents of a trace, each with the tokens that it read and wrote."""
+    found: dict[str, tuple[int, int]] = {}
+    for span in (product.trace(trace_id) or {}).get("spans", ()):
+        attributes: dict[str, Any] = span["attributes"]
+        if str(span["name"]).startswith("invoke_agent ") and "gen_ai.usage.input_tokens" in attributes:
+            tokens = attributes["gen_ai.usage.input_tokens"], attributes["gen_ai.usage.output_tokens"]
+            found[attributes["gen_ai.agent.name"]] = tokens
+    return found

@@ -30,13 +30,16 @@ def test_a_question_asked_aloud_is_answered_aloud() -> None:
                 "speech_started",
                 "speech_stopped",
                 "input_transcript",
+                "turn_started",
                 "response_started",
                 "turn_started",
                 "output",
                 "response_ended",
             ]
             assert call.of("input_transcript")[-1].text == "What is the code?"
-            assert call.of("turn_started")[0].turn_id == TURN
+            traced, named = call.of("turn_started")
+            assert (traced.turn_id, named.turn_id) == (None, TURN)
+            assert len(traced.trace_id) == 32
             assert call.words == "The code is ORCHID-47. It opens the amber valve."
             assert call.of("output_transcript")[-1].finished
             assert call.of("output_transcript")[-1].text == call.words
@@ -124,6 +127,18 @@ def test_the_voice_changes_hands_where_the_other_agent_begins_to_speak() -> None
             assert words == ["I give you to a colleague who knows.", " This is safety, about the valve."]
             sound = [sum(len(one.data) for one in part if one.type == "audio_delta") // 48 for part in (before, after)]
             assert sound == [pytest.approx(len(text) * 60, abs=60) for text in words]
+
+    in_virtual_time(run())
+
+
+def test_an_agent_whose_voice_this_machine_lacks_has_the_session_s() -> None:
+    async def run() -> None:
+        cascade = HandCascade(voice="am_michael")
+        async with local(cascade=cascade) as call:
+            await call.client.send_text("What is the code?")
+            await call.until("response_ended")
+            assert call.of("error") == []
+            assert call.words == "The code is ORCHID-47. It opens the amber valve."
 
     in_virtual_time(run())
 

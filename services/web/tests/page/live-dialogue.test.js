@@ -137,6 +137,8 @@ test("an answer without frames is written as it is said", () => {
   call.tell("output_transcript", { text: " there.", finished: false });
   call.tell("output_transcript", { text: "Hello there.", finished: true });
   call.tell("input_transcript", { text: "Good morning.", finished: true });
+  call.tell("turn_started", { turn: 1, turn_id: null, trace_id: "trace-1" });
+  assert.equal(call.seen.turns[0].traceId, "trace-1");
   assert.equal(call.seen.turns.length, 1);
   assert.equal(call.seen.turns[0].text, "Hello there.");
   assert.equal(call.seen.turns[0].question, "Good morning.");

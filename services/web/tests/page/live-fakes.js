@@ -62,6 +62,10 @@ export class FakeTurn {
     this.turnId = turnId;
   }
 
+  traced(traceId) {
+    this.traceId = traceId;
+  }
+
   said(text) {
     if (this.turnId === null) this.text += text;
   }

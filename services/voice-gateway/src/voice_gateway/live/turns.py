@@ -38,13 +38,13 @@ class Turns:
         self.spoken = False
 
     async def begin(self, turn_id: UUID | None = None, trace_id: str | None = None) -> None:
-        """Open a turn where none is open; with a ``turn_id`` tell of its place among the chat's turns."""
+        """Open a turn where none is open; with an id tell of its place in the chat or its trace."""
         async with self._alone:
             if not self.open:
                 self.open, self.spoken = True, False
                 self._count += 1
                 await self._hooks.start_turn(self._count)
-            elif turn_id is None:
+            elif turn_id is None and trace_id is None:
                 return
             self._tell(TurnStarted(turn=self._count, turn_id=turn_id, trace_id=trace_id))
 

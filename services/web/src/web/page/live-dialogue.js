@@ -288,6 +288,7 @@ export class LiveDialogue {
       const typed = this.#typed.shift();
       this.#turn = typed === undefined ? null : this.needs.asked(typed);
     }
+    if (turnId === null && traceId !== null) this.#turn?.traced(traceId);
     if (turnId !== null && this.#turn?.turnId !== turnId) {
       // Two agents of one turn may each have asked for an answer of its own.
       if (this.#turn === null || this.#turn.turnId !== null) this.#turn = this.needs.asked("");

@@ -68,6 +68,8 @@ export interface ToldTurn {
   asked(question: string): void;
   /** The chat's name of the turn: its frames are followed from now on. */
   known(turnId: string, traceId: string | null): void;
+  /** Where it has no frames: the trace that it is in. */
+  traced(traceId: string): void;
   /** More of its answer, where it has no frames. */
   said(text: string): void;
   /** Where it has no frames: it is over. */

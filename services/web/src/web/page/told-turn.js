@@ -30,6 +30,9 @@ export function toldTurn(shown, { follow, over }) {
       entry.turn = { ...entry.turn, turnId, traceId, stage: "waiting", text: "" };
       follow(entry.turn);
     },
+    traced: (traceId) => {
+      if (alone()) entry.turn = { ...entry.turn, traceId };
+    },
     said: (text) => {
       if (alone()) shown.changed({ ...entry.turn, stage: "answering", text: entry.turn.text + text });
     },

@@ -43,6 +43,7 @@ from voice_gateway.live.events import (
     ResponseStarted,
     SpeechDismissed,
     SpeechStopped,
+    TurnStarted,
 )
 from voice_gateway.live.events import SpeechStarted as Began
 from voice_gateway.live.port import Activity, Capabilities, Line, ToolSpec
@@ -271,10 +272,12 @@ class LocalClient:
 
     async def _answer(self, text: str, history: tuple[Line, ...]) -> None:
         self._response, self._saying, self._written = new_id("resp"), None, ""
-        self._tell(ResponseStarted(response_id=self._response))
         attributes = {conventions.GEN_AI_CONVERSATION_ID: str(self._chat_id)}
         links = [self._session] if self._session else []
         with telemetry.span("voice turn", attributes, parent="", links=links) as current:
+            if traceparent := telemetry.traceparent_of(current):
+                self._tell(TurnStarted(turn=0, trace_id=traceparent.split("-")[1]))
+            self._tell(ResponseStarted(response_id=self._response))
             try:
                 await self._spoken_or_written(Context(self._chat_id, text, history))
                 status = "completed"
