@@ -71,6 +71,7 @@ class Behind:
             Route("/turns/{turn_id:uuid}", self._turn),
             Route("/turns/{turn_id:uuid}/{what}", self._told, methods=["POST"]),
             Route("/chats/{chat_id:uuid}", self._chat),
+            Route("/people/{user_id}/{what}", self._person, methods=["GET", "DELETE"]),
         ]
         retriever = [
             Route("/manifest", self._manifest),
@@ -110,6 +111,14 @@ class Behind:
 
     async def _chat(self, request: Request) -> Response:
         return JSONResponse({**example("agent.chat"), "chat_id": str(request.path_params["chat_id"])})
+
+    async def _person(self, request: Request) -> Response:
+        user_id, what = request.path_params["user_id"], request.path_params["what"]
+        if request.method == "DELETE":
+            self.told.append((what, {"erased": user_id}))
+            return Response(status_code=204)
+        found = example("agent.profile" if what == "profile" else "agent.memories")
+        return JSONResponse({**found, "user_id": user_id})
 
     async def _manifest(self, request: Request) -> Response:
         return JSONResponse(self.manifest)

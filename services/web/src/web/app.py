@@ -13,7 +13,7 @@ from chassis.frames import FrameHub
 from chassis.health import Health
 from chassis.redis import open_redis
 from chassis.server import health_of, service
-from web import corpus, dead_letters, pages, turns, voice
+from web import corpus, dead_letters, pages, people, turns, voice
 from web.behind import open_behind
 from web.guard import Guard
 from web.ledger import Ledger
@@ -56,7 +56,7 @@ def create_app(settings: Settings) -> FastAPI:
             }
 
     app = service("web", lifespan, settings, browsers=True, larger_bodies={"/v1/realtime": voice.MAX_SIGNALLING_BYTES})
-    for part in (turns, corpus, dead_letters, voice):
+    for part in (turns, corpus, dead_letters, people, voice):
         app.include_router(part.routes)
     app.router.routes.extend(pages.routes)
     token = settings.cli_token.get_secret_value() if settings.cli_token else None

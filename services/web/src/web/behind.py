@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, Literal, TypeVar
 from urllib.parse import quote
 from uuid import UUID
 
@@ -15,6 +15,7 @@ from starlette.responses import Response
 from chassis.http import CallFailed, Refused, ServiceClient, open_client
 from chassis.replicas import Replica, marked_with
 from contracts.health import Ready
+from contracts.live import MAX_RECALLED, Memories, ProfileCard
 from contracts.refreshes import Files, Manifest, RefreshReport, RefreshRequested
 from contracts.search import SourceText
 from contracts.turns import CancelRequested, Chat, Heard, Turn, TurnAccepted, TurnAsked
@@ -88,6 +89,18 @@ class Agent(Service):
     async def chat(self, chat_id: UUID) -> Chat:
         """The turns of a chat."""
         return await self.client.get(f"/chats/{chat_id}", Chat)
+
+    async def profile(self, user_id: str) -> ProfileCard:
+        """What a person said of themselves."""
+        return await self.client.get(f"/people/{user_id}/profile", ProfileCard)
+
+    async def memories(self, user_id: str) -> Memories:
+        """The newest turns of a person that are remembered."""
+        return await self.client.get(f"/people/{user_id}/memories", Memories, params={"most": str(MAX_RECALLED)})
+
+    async def erase(self, user_id: str, what: Literal["profile", "memories"]) -> None:
+        """Erase what a person said of themselves, or their turns."""
+        await self.client.call("DELETE", f"/people/{user_id}/{what}")
 
     async def cancel(self, turn_id: UUID, asked: CancelRequested) -> Response:
         """Stop a turn."""
