@@ -173,6 +173,7 @@ def test_what_was_said_before_is_known_to_the_next_turn() -> None:
     in_virtual_time(run())
 
 
+@pytest.mark.behaviour("V7")
 def test_an_answer_that_fails_says_so_aloud_and_the_session_goes_on() -> None:
     async def run() -> None:
         broken = AnswerFailed("Questions cannot be answered right now.", failure="unavailable")
