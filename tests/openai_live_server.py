@@ -37,7 +37,8 @@ class Script:
     """What the provider does: ``heard`` are the transcripts of utterances, ``answers`` the next responses in order.
 
     ``brain`` decides in place of ``answers`` from the session's instructions, tools and items. ``refuse`` are the HTTP
-    statuses with which the next connections are refused, None lets one in. ``pace_s`` is the pause before each piece of
+    statuses with which the next connections are refused, None lets one in, ``refuse_responses`` the codes of the errors
+    with which the next wishes for a response are. ``pace_s`` is the pause before each piece of
     an answer's sound; a real provider is faster than speech.
     """
 
@@ -45,6 +46,7 @@ class Script:
     heard: list[str] = field(default_factory=list[str])
     brain: Brain | None = None
     refuse: list[int | None] = field(default_factory=list[int | None])
+    refuse_responses: list[str] = field(default_factory=list[str])
     pace_s: float = 0.0
 
     def answer(self, session: Session) -> Answer:

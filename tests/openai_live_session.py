@@ -207,7 +207,7 @@ class Session:
     async def _listen(self, pcm: bytes) -> None:
         assert len(pcm) % 2 == 0
         self._heard += pcm
-        detection = ((self.settings.get("audio") or {}).get("input") or {}).get("turn_detection")
+        detection = self._input.get("turn_detection")
         if not detection:
             return
         ms = len(pcm) // 48
@@ -225,6 +225,11 @@ class Session:
                 await self._commit()
                 await self._respond(None)
 
+    @property
+    def _input(self) -> dict[str, Any]:
+        audio: dict[str, Any] = self.settings.get("audio") or {}
+        return audio.get("input") or {}
+
     async def _commit(self) -> None:
         self._quiet_ms = 0
         if not self._heard:
@@ -237,7 +242,7 @@ class Session:
         name = f"item_{next(self._names)}"
         await self.emit("input_audio_buffer.committed", item_id=name, previous_item_id=None)
         known = await self._add({"id": name, **item})
-        if ((self.settings.get("audio") or {}).get("input") or {}).get("transcription"):
+        if self._input.get("transcription"):
             known["content"] = [{**content, "transcript": text}]
             usage = {"type": "tokens", "input_tokens": 9, "output_tokens": 3, "total_tokens": 12}
             where = {"item_id": name, "content_index": 0}
@@ -246,6 +251,9 @@ class Session:
             await self.emit(f"{kind}.completed", transcript=text, usage=usage, **where)
 
     async def _respond(self, event_id: str | None) -> None:
+        if self.script.refuse_responses:
+            await self.error(self.script.refuse_responses.pop(0), event_id)
+            return
         if self._response is not None:
             await self.error("conversation_already_has_active_response", event_id)
             return
@@ -274,7 +282,8 @@ class Session:
     async def _speak(self, response: dict[str, Any], index: int, step: Say) -> None:
         name = f"item_{next(self._names)}"
         where = {"response_id": response["id"], "item_id": name, "output_index": index}
-        item = {"id": name, "object": "realtime.item", "type": "message", "role": "assistant", "content": []}
+        item: dict[str, Any] = {"id": name, "object": "realtime.item", "type": "message", "role": "assistant"}
+        item["content"] = []
         await self.emit("response.output_item.added", item=item | {"status": "in_progress"}, **_only(where))
         text = self.settings.get("output_modalities") == ["text"]
         said = ""

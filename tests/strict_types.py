@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, create_model
 @functools.cache
 def strict(kind: Any) -> Any:
     """``kind`` with every model in it deaf to nothing and lenient to nothing."""
+    known: Any = kind
     if isinstance(kind, type) and issubclass(kind, ProviderModel):
         fields: dict[str, Any] = {name: (strict(info.annotation), info) for name, info in kind.model_fields.items()}
         return create_model(
@@ -28,7 +29,7 @@ def strict(kind: Any) -> Any:
     if origin in (list, dict):
         container: Any = origin
         return container[tuple(strict(argument) for argument in arguments)]
-    return kind
+    return known
 
 
 def _kinds(union: Any) -> dict[str, Any]:

@@ -371,3 +371,27 @@ async def test_a_picture_is_an_item_that_is_not_answered_by_itself() -> None:
         assert picture == {"type": "input_image", "image_url": "data:image/jpeg;base64,anBlZw=="}
         assert provider.session.responses == 1
         assert provider.wrong == []
+
+
+@pytest.mark.behaviour("L1")
+async def test_a_response_that_is_refused_ends_its_turn() -> None:
+    async with openai_live(Script(refuse_responses=["rate_limit_exceeded"])) as provider:
+        async with call(provider) as (session, reader):
+            session.queue.send_text("Hello?")
+            assert (await reader.until(Failure)).code == "rate_limit_exceeded"
+            await reader.until(TurnComplete)
+            session.queue.send_text("Now?")
+            await reader.until(TurnComplete, 2)
+        assert session.history[-1].text == "You said: Now?."
+
+
+@pytest.mark.behaviour("L1")
+async def test_closing_is_bounded_though_the_provider_says_nothing_more() -> None:
+    async with openai_live() as provider:
+        client = OpenAILive(provider.key, base_url=provider.url)
+        await client.connect(RealtimeConfig(), (), None)
+        await provider.until(lambda: provider.session.count("session.update") == 1)
+        provider.session.connection.transport.pause_reading()
+        async with asyncio.timeout(4):
+            await client.close()
+            await client.close()

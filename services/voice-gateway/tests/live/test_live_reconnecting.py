@@ -12,7 +12,7 @@ from live_fakes import LIKE_GEMINI, LIKE_OPENAI, Reader, ScriptedClient, Stored,
 from virtual_time import in_virtual_time
 
 from voice_gateway.live.config import RealtimeConfig, Reconnect
-from voice_gateway.live.errors import ConnectionLost, SessionRefused
+from voice_gateway.live.errors import ConnectionLost, LiveError, SessionRefused
 from voice_gateway.live.events import (
     AudioDelta,
     Failure,
@@ -29,9 +29,9 @@ from voice_gateway.live.events import (
     TurnComplete,
 )
 from voice_gateway.live.input_queue import InputQueue
-from voice_gateway.live.port import Line
+from voice_gateway.live.port import Line, Part
 from voice_gateway.live.runner import LiveSession
-from voice_gateway.live.seeding import GO_ON
+from voice_gateway.live.seeding import BROKEN, GO_ON
 
 
 @asynccontextmanager
@@ -356,5 +356,39 @@ def test_a_handle_is_not_used_where_resumption_is_switched_off() -> None:
         client = ScriptedClient(LIKE_GEMINI)
         async with call(client, RealtimeConfig(resumption=False), resume_handle="old"):
             assert client.connects[0].handle is None
+
+    in_virtual_time(scene())
+
+
+@pytest.mark.behaviour("L3")
+def test_a_resumed_session_is_told_of_the_turn_that_its_handle_does_not_know() -> None:
+    async def scene() -> None:
+        client = ScriptedClient(LIKE_GEMINI)
+        async with call(client) as (session, reader):
+            client.tell(SessionUpdate(resumption_handle="h1"))
+            session.queue.send_text("Tell me.")
+            await client.until(lambda: client.count("text") == 1)
+            client.tell(ResponseStarted(response_id="r1"), OutputTranscript(text="It is a"), ConnectionLost())
+            assert (await reader.until(Reconnected)).resumed
+        assert client.count("reseed") == 0
+        told = str(client.all("text")[-1])
+        assert told == BROKEN.format(question="Tell me.", answer="It is a")
+
+    in_virtual_time(scene())
+
+
+@pytest.mark.behaviour("L3")
+def test_whoever_comes_after_the_end_is_told_so() -> None:
+    async def scene() -> None:
+        client = ScriptedClient()
+        async with call(client) as (session, reader):
+            await session.close()
+            await reader.end()
+            with pytest.raises(LiveError, match="ended"):
+                await session.switch(Part("late", ("Too late.",), Tools()))
+            await session.interrupt()
+        never = LiveSession(ScriptedClient(), RealtimeConfig(), queue=InputQueue(), tools=Tools())
+        await never.close()
+        assert [event async for event in never.events()] == []
 
     in_virtual_time(scene())

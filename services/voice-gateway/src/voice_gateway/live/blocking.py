@@ -13,7 +13,7 @@ from voice_gateway.live.runner import LiveSession
 def blocking(session: LiveSession) -> Generator[RealtimeEvent]:
     """The session's events one after the other, each waited for; the session itself runs in a thread of its own.
 
-    Its queue takes input from any thread meanwhile. ``RuntimeError`` inside a running event loop, which this would stop.
+    Its queue takes input from any thread meanwhile. ``RuntimeError`` inside an event loop, which this would stop.
     """
     try:
         asyncio.get_running_loop()

@@ -18,19 +18,23 @@ class Connection:
         self._up = asyncio.Event()
         self._left: asyncio.Future[Ending] | None = None
         self._wished: Ending | None = None
+        self._over = False
 
     @property
     def up(self) -> bool:
         """Whether there is a connection that is not about to be left."""
-        return self._up.is_set() and not (self._left is not None and self._left.done())
+        return self._up.is_set() and not self._over and not (self._left is not None and self._left.done())
 
     async def send(self, what: Callable[[], Awaitable[None]], asked: Callable[[], bool] = lambda: True) -> None:
         """Do ``what`` when there is a connection and nobody else sends, unless ``asked`` is false by then.
 
         A connection that is lost meanwhile is left; what was sent over it is then for its successor to know.
+        :class:`ConnectionLost` when the session is over and there will be no other.
         """
         while True:
             await self._up.wait()
+            if self._over:
+                raise ConnectionLost("The conversation has ended.")
             async with self._sending:
                 if not self._up.is_set():
                     continue
@@ -49,6 +53,16 @@ class Connection:
             self._wished = ending
         if ending == "finished":
             self._wished = ending
+
+    def end(self) -> None:
+        """The session is over: whoever waits to send is told so."""
+        self._over = True
+        self._up.set()
+
+    @property
+    def over(self) -> bool:
+        """Whether the session is over."""
+        return self._over
 
     @property
     def finished(self) -> bool:

@@ -112,6 +112,8 @@ class LiveSession:
         """Open the session and give its events, to one reader; leaving the loop early closes the session."""
         if self._runs is not None:
             raise RuntimeError("A live session runs once: make another one.")
+        if self._closing:
+            return
         self._runs = asyncio.create_task(self._run())
         try:
             async for event in self._told:
@@ -130,6 +132,8 @@ class LiveSession:
 
         :class:`~voice_gateway.live.errors.LiveError` when the session ends before the other agent has the floor.
         """
+        if self._connection.over:
+            raise LiveError("closed", "The conversation has ended.")
         can, previous, voice = self._client.capabilities, self._agent, part.voice or self._config.voice
         within = can.changes_agent and part.shares_context and (voice == self._config.voice or can.changes_voice)
         self._config = self._config.model_copy(update={"instructions": part.instructions, "voice": voice})
@@ -146,10 +150,10 @@ class LiveSession:
 
     async def close(self) -> None:
         """End the session at once; may be called more than once, and while it is being read."""
+        first, self._closing = not self._closing, True
         if self._runs is None or self._runs is asyncio.current_task():
             return
-        if not self._closing:
-            self._closing = True
+        if first:
             self._runs.cancel()
         await asyncio.wait({self._runs})
 
@@ -178,6 +182,7 @@ class LiveSession:
 
     async def _end(self) -> None:
         await self._dispatch.close()
+        self._connection.end()
         if self._handing_over is not None and not self._handing_over.done():
             self._handing_over.set_exception(LiveError("closed", "The conversation has ended."))
             self._handing_over.exception()

@@ -16,6 +16,11 @@ GO_ON = (
 )
 MAX_LOSSES = 5
 """How many connections may be lost in a row over the same words of an answer."""
+BROKEN = (
+    "(The connection broke in the middle of a turn, and this may be new to you. The person had asked: {question}\n"
+    "You had said so far, and it was heard: {answer}\n"
+    "Go on from exactly there, without repeating any of it and without mentioning this.)"
+)
 HANDED = "(The conversation has just been handed to you. Go on with it.)"
 
 
@@ -71,6 +76,11 @@ class Seeding:
         turns = self._turns
         return self.handed is None and turns.open and turns.spoken and not turns.log.answer and not self._unheard.frames
 
+    def _rest(self, *, resumed: bool) -> str:
+        """What asks for the rest of an answer; a resumed session is as old as its handle, and may know of none."""
+        log = self._turns.log
+        return BROKEN.format(question=log.question, answer=log.answer) if resumed else GO_ON
+
     async def seed(self, *, resumed: bool, waiting: bool) -> None:
         """Tell the connection that was just opened; ``waiting``: it still waits for tools that it called."""
         turns, log = self._turns, self._turns.log
@@ -83,7 +93,7 @@ class Seeding:
             if turns.spoken or frames:
                 lines += lines_of(log.question, log.answer)
             if not frames:
-                said = GO_ON if turns.spoken else log.question
+                said = self._rest(resumed=resumed) if turns.spoken else log.question
         if lines and not resumed:
             await self._client.reseed(lines)
         for frame in frames:

@@ -103,6 +103,7 @@ class GeminiLive:
         """The result of a call, unless the provider took the call back."""
         from google.genai import types
 
+        self._told.waiting.discard(call_id)
         if call_id in self._told.cancelled:
             return
         response = types.FunctionResponse(id=call_id, name=name, response=dict(result))
@@ -112,8 +113,8 @@ class GeminiLive:
         """Nothing: the provider goes on by itself when it has every result."""
 
     async def interrupt(self, played_ms: int | None = None) -> None:
-        """Pass nothing more on of the response in work."""
-        self._told.dropping = self._told.response is not None
+        """Pass nothing more on of the response in work, nor of the one that follows the tools at work."""
+        self._told.dropping = self._told.response is not None or bool(self._told.waiting)
 
     async def reseed(self, lines: Sequence[Line]) -> None:
         """Open the connection anew for a session that begins with these lines."""

@@ -44,6 +44,7 @@ class Normaliser:
     dropping: bool = False
     response: str | None = None
     cancelled: set[str] = field(default_factory=set[str])
+    waiting: set[str] = field(default_factory=set[str])
     _names: Iterator[int] = field(default_factory=lambda: count(1))
     _calls: set[str] = field(default_factory=set[str])
     _last: str | None = None
@@ -142,6 +143,7 @@ class Normaliser:
             if call_id in self._calls:
                 continue
             self._calls.add(call_id)
+            self.waiting.add(call_id)
             ids.append(call_id)
             yield ToolCall(id=call_id, name=call.name or "", args=call.args or {})
         yield from self._end("completed", tuple(ids))

@@ -23,7 +23,7 @@ from voice_gateway.live.clients.openai_errors import MODEL, refusal_of
 from voice_gateway.live.clients.openai_events import Normaliser, encoded
 from voice_gateway.live.config import RealtimeConfig
 from voice_gateway.live.errors import ConnectionLost, LiveError, SessionRefused
-from voice_gateway.live.events import Failure, RealtimeEvent
+from voice_gateway.live.events import Failure, RealtimeEvent, ResponseEnded
 from voice_gateway.live.port import Activity, Capabilities, Line, ToolSpec
 
 if TYPE_CHECKING:
@@ -64,6 +64,7 @@ class OpenAILive:
         self._told: Normaliser | None = None
         self._asked = False
         self._owed = False
+        self._refused = 0
         self._early: list[RealtimeEvent] = []
 
     async def connect(self, config: RealtimeConfig, tools: Sequence[ToolSpec], resume_handle: str | None) -> None:
@@ -163,6 +164,9 @@ class OpenAILive:
             kind = event.get("type")
             for ours in told.events(event):
                 yield ours
+                if isinstance(ours, Failure) and self._asked and told.active is None:
+                    self._refused += 1
+                    yield ResponseEnded(response_id=f"refused-{self._refused}", status="failed")
             if kind in ("response.created", "response.done", "error"):
                 await self._settle(str(kind), event)
 
