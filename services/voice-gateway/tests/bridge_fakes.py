@@ -29,7 +29,8 @@ from voice_gateway.settings import Settings
 from voice_gateway.transports.bridge import serving as bridge
 from voice_gateway.transports.bridge.messages import Wanted
 
-CAN = Capabilities("local", 24_000, 24_000)
+CAN = Capabilities("local", 24_000, 24_000, orchestrates=True)
+LIKE_OPENAI = Capabilities("openai", 24_000, 24_000, truncation=True)
 CHAT = UUID("00000000-0000-4000-8000-000000000001")
 
 
@@ -196,7 +197,8 @@ async def bridging(
         try:
             config: RealtimeConfig = wanted.config
             names = wanted.orchestrator or "cascade", wanted.scenario or "notes", wanted.agent or "notes"
-            yield Orchestrated(session, config, CAN, *names)
+            can = LIKE_OPENAI if wanted.orchestrator == "live" else CAN
+            yield Orchestrated(session, config, can, *names)
         finally:
             await session.close()
 

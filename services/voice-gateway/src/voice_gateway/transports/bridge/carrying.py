@@ -16,7 +16,16 @@ from __future__ import annotations
 import asyncio
 import logging
 
-from voice_gateway.live.events import Failure, Interrupted, RealtimeEvent, TurnComplete, TurnStarted
+from voice_gateway.live.events import (
+    Failure,
+    Interrupted,
+    RealtimeEvent,
+    SpeechDismissed,
+    SpeechStarted,
+    SpeechStopped,
+    TurnComplete,
+    TurnStarted,
+)
 from voice_gateway.live.port import Activity
 from voice_gateway.orchestrators.opening import Session
 from voice_gateway.outbox import NORMAL, Close
@@ -46,13 +55,13 @@ FAILED = "Something unexpected went wrong here; connect again."
 
 
 class Carrying:
-    """What one client and its session say to each other; ``by_hand`` where turns are marked by the client."""
+    """What one client and its session say to each other."""
 
     def __init__(self, down: Downstream, drain_s: float = DRAIN_S) -> None:
         self.down = down
         self._drain_s = drain_s
         self._session: Session | None = None
-        self._by_hand = False
+        self._by_hand = self._gives_way = False
         self._open_turns: set[int] = set()
         self._why = NORMAL
         self._deadline: float | None = None
@@ -64,9 +73,12 @@ class Carrying:
         """Whether an answer is being made or said."""
         return bool(self._open_turns) or self.down.speaking
 
-    def begin(self, session: Session, *, by_hand: bool) -> None:
-        """From now on the client's frames go to ``session``."""
-        self._session, self._by_hand = session, by_hand
+    def begin(self, session: Session, *, by_hand: bool, gives_way: bool) -> None:
+        """From now on the client's frames go to ``session``.
+
+        ``by_hand``: turns are marked by the client. ``gives_way``: the session itself holds its voice for such a turn.
+        """
+        self._session, self._by_hand, self._gives_way = session, by_hand, gives_way
 
     async def tell(self) -> None:
         """Tell the client what the session tells, until it is over."""
@@ -124,25 +136,45 @@ class Carrying:
     async def _do(self, said: messages.Said, session: Session) -> None:
         match said:
             case Text():
+                if self.down.speaking:
+                    await self._silence(session)
                 session.queue.send_text(said.text)
             case Interrupt():
-                self.down.hush()
-                self.down.put(Interrupted())
-                await session.interrupt(said.played_ms if said.played_ms is not None else self.down.played_ms())
+                await self._silence(session, said.played_ms)
             case Played():
                 self.down.told(said.response_id, said.ms)
             case End():
                 self._ending = asyncio.create_task(self._drain(self._drain_s))
             case _:
-                self._activity(said.type, session)
+                await self._activity(said.type, session)
 
-    def _activity(self, name: str, session: Session) -> None:
+    async def _silence(self, session: Session, played_ms: int | None = None) -> None:
+        """Nothing more is said of the answer: the client is told at once, the session what was heard of it."""
+        heard_ms = self.down.played_ms() if played_ms is None else played_ms
+        self.down.hush()
+        self.down.put(Interrupted())
+        await session.interrupt(heard_ms)
+
+    async def _activity(self, name: str, session: Session) -> None:
         if not self._by_hand:
             raise BadMessage(
                 "not_by_hand", "This session finds turns itself; open it with `vad.enabled` off to mark them."
             )
         kind: Activity = "start" if name == "activity_start" else "end" if name == "activity_end" else "cancel"
+        if not self._gives_way:
+            await self._give_way(kind, session)
         session.queue.send_activity(kind)
+
+    async def _give_way(self, kind: Activity, session: Session) -> None:
+        """What is being said waits while the person holds the key, and ends when they have said something."""
+        if kind == "start":
+            self.down.put(SpeechStarted())
+            return
+        self.down.put(SpeechStopped())
+        if kind == "cancel":
+            self.down.put(SpeechDismissed())
+        elif self.busy:
+            await self._silence(session)
 
     def _hear(self, pcm: bytes) -> None:
         assert self._session is not None

@@ -117,7 +117,8 @@ async def _converse(
             return
         async with opens(grant, wanted, traceparent, carrying.down.played_ms) as opened:
             log.info("a live session began", extra={**about, "orchestrator": opened.orchestrator})
-            carrying.begin(opened.session, by_hand=not opened.config.vad.enabled)
+            gives_way = opened.capabilities.orchestrates
+            carrying.begin(opened.session, by_hand=not opened.config.vad.enabled, gives_way=gives_way)
             carrying.down.say(_ready(grant, opened, around.settings))
             await _carry(websocket, carrying, around.settings.idle_s)
     except InvalidConfig as wrong:
