@@ -62,6 +62,7 @@ def test_a_model_that_hears_and_speaks_hands_over_in_the_call_and_the_page_never
         page.keyboard.press("Escape")
         it.start()
         expect(page.locator("#call-note")).to_contain_text("In this call your voice, questions and passages")
+        expect(page.locator("#mode")).to_be_hidden()
         began, _ = it.call.say("speech")
         expect(page.locator(".question")).to_have_text(QUESTION, timeout=BOUND_MS)
         turn = it.answered()

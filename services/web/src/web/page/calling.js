@@ -244,6 +244,7 @@ export class Calling {
     }
     byId("voice-toggle").hidden = !this.speaks && !this.through.offered && (this.voice === null || this.voice === "simulated");
     document.body.classList.toggle("served", this.#call instanceof LiveCall);
+    document.body.classList.toggle("leaving", this.#call instanceof LiveCall && this.#call.leaves);
     const agent = this.speaks && this.through.severalWith(this.#agent) ? this.#agent : null;
     byId("agent").hidden = agent === null;
     fill(byId("agent"), agent && `With ${agent}`);

@@ -88,6 +88,11 @@ export class LiveCall {
     return typeof id === "string" ? id : null;
   }
 
+  /** Whether what is said leaves the machine. */
+  get leaves() {
+    return Boolean(this.#wire?.ready.leaves);
+  }
+
   async start() {
     this.#show({ kind: "starting", step: "microphone" });
     try {
