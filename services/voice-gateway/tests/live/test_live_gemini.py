@@ -349,8 +349,7 @@ async def test_another_agent_takes_over_on_a_new_connection(serve: Serve) -> Non
             session.queue.send_text("And you?")
             await reader.until(TurnComplete, 2)
         assert len(provider.sessions) >= 2
-        instruction: object = provider.session.setup.system_instruction
-        assert instruction == types.Content(parts=[types.Part(text="You are the second.")], role="user")
+        assert provider.session.setup.system_instruction == types.Content(parts=[types.Part(text="You are the second.")], role="user")
         assert provider.session.texts == ["Hi", "Hello.", "And you?", "I am the second."]
         assert provider.wrong == []
 
