@@ -38,6 +38,7 @@ from voice_gateway.live.port import Capabilities
 from voice_gateway.live.runner import LiveSession
 from voice_gateway.orchestrators.handoffs import Handoffs
 from voice_gateway.orchestrators.live import Crew, LiveOrchestrator
+from voice_gateway.orchestrators.measuring import Tally
 from voice_gateway.orchestrators.port import Result, State
 from voice_gateway.orchestrators.toolbox import Caller, Tools
 
@@ -53,6 +54,7 @@ class Called:
     provider: Provider
     live: LiveOrchestrator
     states: MemoryStates
+    tally: Tally
     told: list[RealtimeEvent] = field(default_factory=list[RealtimeEvent])
     ended: list[tuple[str, Result, bool]] = field(default_factory=list[tuple[str, Result, bool]])
 
@@ -93,7 +95,7 @@ async def called(
     config = RealtimeConfig(instructions=part.instructions, voice=part.voice)
     session = LiveSession(provider, config, queue=InputQueue(), tools=part.tools, agent=part.agent)
     live.lead(session)
-    on = Called(provider, live, states, ended=ended)
+    on = Called(provider, live, states, crew.tally, ended=ended)
 
     async def read() -> None:
         async for event in live.events():
@@ -242,6 +244,11 @@ async def test_each_agent_has_a_span_with_the_tokens_of_its_own_responses() -> N
             await on.until(TurnComplete)
     finally:
         telemetry.setup("test", ServiceSettings())
+    assert on.tally.told() == [
+        {"agent": "concierge", "model": "ears", "input_tokens": 3, "output_tokens": 1},
+        {"agent": "concierge", "model": "gpt-realtime", "input_tokens": 100, "output_tokens": 10},
+        {"agent": "safety", "model": "gpt-realtime", "input_tokens": 200, "output_tokens": 20},
+    ]
     drawn = {span.name: span for span in spans.get_finished_spans()}
     assert tokens(drawn["invoke_agent concierge"]) == (100, 10)
     assert tokens(drawn["invoke_agent safety"]) == (200, 20)

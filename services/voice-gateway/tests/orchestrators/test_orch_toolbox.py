@@ -148,7 +148,7 @@ def test_names_are_those_that_models_can_call_and_stand_once() -> None:
         tools.add(tool_of(plain, name="a b"))
 
 
-def test_tags_only_narrow() -> None:
+async def test_tags_only_narrow() -> None:
     tools = Tools([echo(), tool_of(close_valve), tool_of(plain)])
 
     def names(named: list[str], tags: list[str] | None, session: list[str] | None) -> list[str]:
@@ -161,6 +161,8 @@ def test_tags_only_narrow() -> None:
     assert names(every, None, ["test", "water"]) == ["echo", "close_valve"]
     assert names(every, ["water"], ["test"]) == []
     assert names(every, [], None) == []
+    with pytest.raises(ToolError, match="There is no tool `plain`; there are: echo"):
+        await tools.bound(every, None, MARA).narrowed(["test"]).call("plain", {})
 
 
 @pytest.mark.behaviour("O5")

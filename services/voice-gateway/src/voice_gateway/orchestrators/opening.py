@@ -94,12 +94,13 @@ class _Known:
     minutes: Minutes
 
     def tools_for(self, agent: AgentSpec, extra: Sequence[Tool], live: LiveOrchestrator | None = None) -> AgentTools:
-        """What an agent may use here: tags of the session narrow it further when models are told of it."""
+        """What an agent may use here; the tags of the session narrow it further."""
         opening = self.opening
         names = [name for name in agent.tools if opening.retrieval or name != RETRIEVE]
         caller = Caller(opening.chat_id, opening.user_id, agent.name, agent.folders)
         parent = (lambda: live.tracing.current) if live else (lambda: None)
-        return self.orchestra.tools.bound(names, agent.tool_tags, caller, extra, parent)
+        tools = self.orchestra.tools.bound(names, agent.tool_tags, caller, extra, parent)
+        return tools.narrowed(opening.config.tool_tags)
 
 
 @asynccontextmanager

@@ -118,7 +118,12 @@ class AgentTools:
 
     def specs(self, tags: Sequence[str] | None = None) -> tuple[ToolSpec, ...]:
         """What a model is told of them. Tags narrow what is there, and never add to it; handing over needs none."""
-        return tuple(tool.spec for tool in self.tools.values() if UNTAGGED in tool.tags or _carries(tool, tags))
+        return tuple(tool.spec for tool in self.narrowed(tags).tools.values())
+
+    def narrowed(self, tags: Sequence[str] | None) -> AgentTools:
+        """Only those that carry one of ``tags`` too."""
+        kept = {name: tool for name, tool in self.tools.items() if UNTAGGED in tool.tags or _carries(tool, tags)}
+        return AgentTools(kept, self.caller, self.parent)
 
     async def call(self, name: str, args: JsonObject) -> JsonObject:
         """Run one tool in a span of its own."""
