@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from orch_fakes import CHAT, SCENARIO
+from orch_fakes import CHAT, SCENARIO, ScriptedAgent
 from orch_house import NOW, House, housed
 from orch_provider import GEMINI, OPENAI, Provider
 from pydantic import SecretStr
@@ -261,3 +261,20 @@ async def test_a_store_that_hangs_or_fails_opens_the_session_all_the_same(
                 assert opened.agent == "concierge"
                 opened.session.queue.send_text("What is the code?")
                 await told(opened, TurnComplete)
+
+
+@pytest.mark.behaviour("L10")
+async def test_the_tags_of_a_session_narrow_what_a_cascades_model_may_call(house: House, tmp_path: Path) -> None:
+    writer = ScriptedAgent([["Yes, of course."], ["Yes, of course."]])
+    async with orchestra(house, tmp_path) as plain:
+        made = replace(plain, model_agent=writer)
+        for tags in (None, ("other",)):
+            opening = Opening(CHAT, config=RealtimeConfig(tool_tags=tags), retrieval=True)
+            async with open_orchestrated(opening, made) as opened:
+                opened.session.queue.send_text("Is it open?")
+                await told(opened, TurnComplete)
+    assert [[spec.name for spec in asked.tools] for asked in writer.asked] == [
+        ["retrieve_documents", "hand_over"],
+        ["hand_over"],
+    ]
+    assert [line[1] for line in house.lines] == ["Is it open?", "Yes, of course."] * 2
