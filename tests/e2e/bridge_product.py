@@ -66,10 +66,10 @@ class Served:
         return self.page.locator(".turn")
 
     def start(self) -> None:
-        """Press Start, and wait until the session is ready."""
+        """Press Start, and wait until the call stands."""
         self.page.get_by_role("button", name="Start").click()
         self.call.passes("ready")
-        expect(self.page.locator("body")).to_contain_class("served")
+        expect(self.page.locator("body")).to_contain_class("calling served")
 
     def answered(self, turn: int = 0) -> Locator:
         """The turn, when it is answered to its end."""
