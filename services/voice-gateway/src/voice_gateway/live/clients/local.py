@@ -25,12 +25,13 @@ from uuid import UUID
 from chassis import conventions, telemetry
 from contracts.vocabulary import JsonObject
 from voice_gateway.conversation import new_id
-from voice_gateway.ears.port import Dismissed, Failed, Heard, Listener, SpeechStarted, Tuning, Utterance, Words
+from voice_gateway.ears.port import Dismissed, Failed, Heard, Listener, SpeechStarted, Utterance, Words
 from voice_gateway.errors import AnswerFailed, Refused
 from voice_gateway.live.clients.aloud import Aloud
 from voice_gateway.live.clients.aloud import Utterance as Saying
 from voice_gateway.live.clients.silence import asks_for_silence
-from voice_gateway.live.config import RealtimeConfig, Vad
+from voice_gateway.live.clients.tuning import tuned
+from voice_gateway.live.config import RealtimeConfig
 from voice_gateway.live.errors import InvalidConfig, SessionRefused
 from voice_gateway.live.events import (
     AgentChanged,
@@ -53,8 +54,6 @@ from voice_gateway.orchestrators.port import Cascade, Context
 
 log = logging.getLogger(__name__)
 
-THRESHOLDS = {"high": 0.35, "low": 0.65}
-PAUSES_MS = {"high": 350, "low": 1000}
 CHUNKS_AHEAD = 3
 """So many chunks wait to be spoken; who writes faster waits."""
 AGAIN_S = 1.0
@@ -102,7 +101,7 @@ class LocalClient:
         self._manner(config.voice)
         self._config = config
         if self._listener is not None:
-            self._listener.tune(_tuning(config.vad))
+            self._listener.tune(tuned(config.vad))
 
     async def send_audio(self, pcm: bytes) -> None:
         """Hear the next sound."""
@@ -193,7 +192,7 @@ class LocalClient:
     # Listening
 
     def _listen(self) -> None:
-        listener = self._listener = self._senses.ears.listen(_tuning(self._config.vad), self._config.vocabulary)
+        listener = self._listener = self._senses.ears.listen(tuned(self._config.vad), self._config.vocabulary)
         self._hearing = asyncio.create_task(self._follow(listener))
 
     async def _deaf(self) -> None:
@@ -393,18 +392,3 @@ class LocalClient:
         if voice is not None and voice not in means.voices:
             raise InvalidConfig(f"There is no voice `{voice[:64]}` here; there are: {', '.join(means.voices)}.")
         return Manner(voice or means.voices[0], means.speed)
-
-
-def _tuning(vad: Vad) -> Tuning | None:
-    """What is asked of the ears; None: by hand."""
-    if not vad.enabled:
-        return None
-    usual = Tuning()
-    pause_ms = vad.silence_duration_ms
-    if pause_ms is None:
-        pause_ms = PAUSES_MS.get(vad.end_sensitivity or "", usual.silence_duration_ms)
-    return Tuning(
-        THRESHOLDS.get(vad.start_sensitivity or "", usual.threshold),
-        usual.prefix_padding_ms if vad.prefix_padding_ms is None else vad.prefix_padding_ms,
-        pause_ms,
-    )
