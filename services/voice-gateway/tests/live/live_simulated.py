@@ -22,12 +22,13 @@ from voice_gateway.live.events import (
     RealtimeEvent,
     ResponseEnded,
     ResponseStarted,
+    SessionUpdate,
     SpeechStarted,
     SpeechStopped,
     ToolCall,
 )
 from voice_gateway.live.port import Activity, Capabilities, Line, ToolSpec
-from voice_gateway.live.seeding import GO_ON
+from voice_gateway.live.seeding import BROKEN, GO_ON
 
 RATE = 24_000
 FRAME_S = 0.02
@@ -37,6 +38,7 @@ SILENT_FRAMES = 25
 WORDS = 12
 WORD_S = 0.2
 NUMBER = re.compile(r"question (\d+)")
+SPOKEN = re.compile(r"a(\d+)-(\d+)")
 
 
 def frame(question: int) -> bytes:
@@ -50,12 +52,16 @@ def words(question: int) -> list[str]:
 
 
 class SimulatedProvider:
-    """See :class:`~voice_gateway.live.port.RealtimeClient`; ``with_tool`` questions are answered after a tool."""
+    """See :class:`~voice_gateway.live.port.RealtimeClient`. Every ``with_tool``-th question is answered after a tool.
 
-    capabilities = Capabilities("openai", RATE, RATE, truncation=True, changes_agent=True)
+    With ``resumes`` it gives a handle after each answer, by which a new connection knows what it knew then.
+    """
 
-    def __init__(self, *, with_tool: int = 3) -> None:
+    def __init__(self, *, with_tool: int = 3, resumes: bool = False) -> None:
+        self.capabilities = Capabilities("openai", RATE, RATE, truncation=True, changes_agent=True, resumption=resumes)
         self._with_tool = with_tool
+        self._kept: dict[str, list[Line]] = {}
+        self.resumed = 0
         self._names = iter(range(1, 100_000))
         self._up = False
         self.drops = 0
@@ -75,7 +81,8 @@ class SimulatedProvider:
         self.connections += 1
         self._up = True
         self._inbox: asyncio.Queue[RealtimeEvent | None] = asyncio.Queue()
-        self._past: list[Line] = []
+        self._past: list[Line] = list(self._kept[resume_handle]) if resume_handle else []
+        self.resumed += resume_handle is not None
         self._heard: list[int] = []
         self._silent = 0
         self._calls: dict[str, int] = {}
@@ -103,9 +110,8 @@ class SimulatedProvider:
 
     async def send_text(self, text: str) -> None:
         self._check()
-        if text == GO_ON:
-            said = self._past[-1].text.split()[-1]
-            question, word = map(int, said.removeprefix("a").split("-"))
+        if text == GO_ON or text.startswith(BROKEN[:30]):
+            question, word = map(int, (SPOKEN.findall(text) or SPOKEN.findall(self._past[-1].text))[-1])
             self._begin(question, word, asked=True)
         else:
             self._begin(self._number(text), 0, asked=True)
@@ -131,6 +137,8 @@ class SimulatedProvider:
 
     async def reseed(self, lines: Sequence[Line]) -> None:
         self._check()
+        if self._past:
+            self.wrong.append("a session that was resumed is told its history")
         self._past = list(lines)
 
     async def receive(self) -> AsyncIterator[RealtimeEvent]:
@@ -214,3 +222,8 @@ class SimulatedProvider:
             self._emit(OutputTranscript(text=f" {text}"))
             await asyncio.sleep(WORD_S)
         self._emit(ResponseEnded(response_id=response))
+        if self.capabilities.resumption:
+            handle = f"handle-{next(self._names)}"
+            self._past += (Line("user", f"question {question}"), Line("assistant", " ".join(words(question))))
+            self._kept[handle] = list(self._past)
+            self._emit(SessionUpdate(resumption_handle=handle))

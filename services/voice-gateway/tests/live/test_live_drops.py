@@ -48,10 +48,11 @@ async def lose(provider: SimulatedProvider, seed: int) -> None:
 
 
 @pytest.mark.behaviour("L3", "L5", "L6")
+@pytest.mark.parametrize("resumes", [False, True])
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_a_hundred_drops_lose_no_question_and_say_nothing_twice(seed: int) -> None:
+def test_a_hundred_drops_lose_no_question_and_say_nothing_twice(seed: int, resumes: bool) -> None:
     async def scene() -> tuple[SimulatedProvider, Reader, Diary, Stored]:
-        provider, queue, diary, stored = SimulatedProvider(), InputQueue(), Diary(), Stored()
+        provider, queue, diary, stored = SimulatedProvider(resumes=resumes), InputQueue(), Diary(), Stored()
         session = LiveSession(
             provider, RealtimeConfig(), queue=queue, tools=Tools(look=look), hooks=[diary], transcripts=stored
         )
@@ -61,12 +62,14 @@ def test_a_hundred_drops_lose_no_question_and_say_nothing_twice(seed: int) -> No
             queue.close()
             await reader.end()
             await losing
+        assert len(asyncio.all_tasks()) == 1, "nothing of a session outlives it"
         return provider, reader, diary, stored
 
     provider, reader, diary, stored = in_virtual_time(scene())
 
     assert provider.drops == DROPS
     assert provider.wrong == []
+    assert provider.resumed > DROPS / 2 or not resumes
     assert not [failure for failure in reader.all(Failure) if failure.fatal]
     assert len(reader.all(Reconnected)) > DROPS / 2
 

@@ -349,7 +349,8 @@ async def test_another_agent_takes_over_on_a_new_connection(serve: Serve) -> Non
             session.queue.send_text("And you?")
             await reader.until(TurnComplete, 2)
         assert len(provider.sessions) >= 2
-        assert provider.session.setup.system_instruction == types.Content(parts=[types.Part(text="You are the second.")], role="user")
+        second = types.Content(parts=[types.Part(text="You are the second.")], role="user")
+        assert provider.session.setup.system_instruction == second
         assert provider.session.texts == ["Hi", "Hello.", "And you?", "I am the second."]
         assert provider.wrong == []
 

@@ -22,6 +22,8 @@ from voice_gateway.live.events import (
     RealtimeEvent,
     ResponseEnded,
     ResponseStarted,
+    SpeechStarted,
+    SpeechStopped,
     ToolCall,
     ToolResult,
     TurnComplete,
@@ -109,6 +111,24 @@ def test_an_interruption_clears_what_was_in_the_middle_of_being_said() -> None:
         assert store.lines == [(1, "user", "Tell me all"), (2, "user", "Shorter"), (2, "assistant", "Fine.")]
         assert session.history[1] == Line("assistant", "Long ago there …"), "a new connection knows how far it came"
         assert [event.text for event in reader.all(OutputTranscript)] == ["Long ago there", "Fine."]
+
+    in_virtual_time(scene())
+
+
+@pytest.mark.behaviour("L5")
+def test_words_that_come_after_the_interruption_are_the_interrupted_questions() -> None:
+    async def scene() -> None:
+        client, store = ScriptedClient(), Stored()
+        async with call(client, store=store) as (session, reader):
+            client.tell(SpeechStarted(), SpeechStopped(), ResponseStarted(response_id="r1"))
+            client.tell(OutputTranscript(text="Long ago"), SpeechStarted(), Interrupted())
+            client.tell(ResponseEnded(response_id="r1", status="cancelled"), SpeechStopped())
+            client.tell(InputTranscript(text="Tell me all", finished=True))
+            client.tell(InputTranscript(text="Shorter", finished=True))
+            client.tell(*answer(2, OutputTranscript(text="Fine.", finished=True)))
+            await reader.until(TurnComplete)
+        assert store.lines == [(1, "user", "Tell me all"), (2, "user", "Shorter"), (2, "assistant", "Fine.")]
+        assert [line.text for line in session.history] == ["Tell me all", "Long ago …", "Shorter", "Fine."]
 
     in_virtual_time(scene())
 

@@ -52,14 +52,16 @@ class EventPump:
         *,
         output_rate: int,
         orchestrates: bool = False,
+        transcribes: bool = True,
     ) -> None:
         self._turns, self._dispatch, self._unheard, self._tell = turns, dispatch, unheard, tell
-        self._orchestrates = orchestrates
+        self._orchestrates, self._transcribes = orchestrates, transcribes
         self._output = Resampler(output_rate, OUTPUT_RATE)
         self._ended: deque[str] = deque(maxlen=REMEMBERED)
         self._cut: deque[str | None] = deque(maxlen=REMEMBERED)
         self._dropping_calls = False
         self._sounded = False
+        self._to_come = 0
         self.response: str | None = None
         self.muted = False
         self.toolbox: Toolbox
@@ -103,9 +105,11 @@ class EventPump:
                 self._tell(event)
             case SpeechStopped():
                 self._unheard.speech_stopped()
+                self._to_come += self._transcribes
                 self._tell(event)
             case SpeechDismissed():
                 self._unheard.dismissed()
+                self._to_come = max(0, self._to_come - 1)
                 self._tell(event)
             case Usage() | SessionUpdate() | GoAway() | Failure():
                 self._tell(event)
@@ -119,17 +123,18 @@ class EventPump:
         self._dispatch.interrupt()
         self._output.end()
         if self._turns.open:
-            await self._turns.interrupt()
+            await self._turns.interrupt(owed=self._to_come > 0 and not self._turns.log.question)
         self._tell(Interrupted())
 
     def lost(self, *, known: bool) -> None:
         """The connection is gone; with ``known`` its successor knows the calls that are at work."""
         self.response, self.muted, self._dropping_calls = None, False, False
+        self._to_come = 0
         self._ended.clear()
         self._cut.clear()
         self._unheard.lost()
         self._output.end()
-        self._turns.log.forget_partials()
+        self._turns.lost()
         if not known:
             self._dispatch.abandon()
 
@@ -149,6 +154,7 @@ class EventPump:
         if await self._turns.heard(event):
             self._dispatch.new_input()
         if event.finished:
+            self._to_come = max(0, self._to_come - 1)
             self._unheard.understood()
         elif event.text.strip():
             self._unheard.words_began()

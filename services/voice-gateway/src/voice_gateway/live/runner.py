@@ -86,6 +86,7 @@ class LiveSession:
             tell,
             output_rate=can.output_rate,
             orchestrates=can.orchestrates,
+            transcribes=config.input_transcription,
         )
         self._input = InputPump(
             client, self._connection, self._turns, self._unheard, tell, config=config, make_room=self._make_room

@@ -84,7 +84,7 @@ class Seeding:
     async def seed(self, *, resumed: bool, waiting: bool) -> None:
         """Tell the connection that was just opened; ``waiting``: it still waits for tools that it called."""
         turns, log = self._turns, self._turns.log
-        handed, self.handed = self.handed, None
+        handed = self.handed
         lines, said = list(log.lines) if handed is not False else [], ""
         frames = self._unheard.frames
         if turns.open and handed is not None:
@@ -103,3 +103,4 @@ class Seeding:
                 await self._client.send_audio(frame.pcm)
         if said:
             await self._client.send_text(said)
+        self.handed = None

@@ -70,6 +70,13 @@ class TranscriptLog:
         self._lines.extend(lines_of(question, known))
         return lines_of(question, answer)
 
+    def add_late(self, text: str) -> Line:
+        """The question of a turn that was interrupted before its words were known."""
+        line = Line("user", text)
+        after = self._lines.pop() if self._lines and self._lines[-1].role == "assistant" else None
+        self._lines.extend((line, after) if after is not None else (line,))
+        return line
+
     def forget(self) -> None:
         """Another agent is not to know what was said."""
         self._lines.clear()

@@ -32,6 +32,7 @@ class Turns:
         self._alone = asyncio.Lock()
         self._count = 0
         self._unstored: deque[tuple[int, Line]] = deque(maxlen=200)
+        self._owed: int | None = None
         self._keeping: asyncio.Task[None] | None = None
         self.log = TranscriptLog(history)
         self.open = False
@@ -50,6 +51,11 @@ class Turns:
 
     async def heard(self, event: InputTranscript) -> bool:
         """Words of the person; true when they are complete and not blank, and so belong to a turn."""
+        if event.finished and self._owed is not None:
+            turn, self._owed = self._owed, None
+            if event.text.strip():
+                self._to_store((turn, self.log.add_late(event.text.strip())))
+            return False
         complete = event.finished and bool(event.text.strip())
         if complete:
             await self.begin()
@@ -67,9 +73,16 @@ class Turns:
         if await self._end(interrupted=False):
             self._tell(TurnComplete(turn=self._count))
 
-    async def interrupt(self) -> None:
-        """The person spoke, or stopped the answer."""
-        await self._end(interrupted=True)
+    async def interrupt(self, *, owed: bool = False) -> None:
+        """The person spoke, or stopped the answer; ``owed``: the words of the question are still to come."""
+        turn = self._count
+        if await self._end(interrupted=True) and owed:
+            self._owed = turn
+
+    def lost(self) -> None:
+        """The connection is gone, and with it whatever words it still owed."""
+        self._owed = None
+        self.log.forget_partials()
 
     async def close(self) -> None:
         """Wait until the last lines are stored, 10 s at most."""
@@ -81,11 +94,14 @@ class Turns:
             if not self.open:
                 return False
             self.open = False
-            self._unstored.extend((self._count, line) for line in self.log.end_turn(interrupted=interrupted))
-            if self._unstored and self._keeping is None:
-                self._keeping = asyncio.create_task(self._keep())
+            self._to_store(*((self._count, line) for line in self.log.end_turn(interrupted=interrupted)))
             await self._hooks.end_turn()
             return True
+
+    def _to_store(self, *lines: tuple[int, Line]) -> None:
+        self._unstored.extend(lines)
+        if self._unstored and self._keeping is None:
+            self._keeping = asyncio.create_task(self._keep())
 
     async def _keep(self) -> None:
         while self._unstored and self._store is not None:

@@ -166,7 +166,8 @@ class GeminiLive:
         self._told = Normaliser(model)
         asked = gemini_settings.session_of(config, tools, handle, with_history=with_history)
         try:
-            client = genai.Client(api_key=self._api_key, http_options=HttpOptions(base_url=self._base_url))
+            options = HttpOptions(base_url=self._base_url)
+            client = await asyncio.to_thread(genai.Client, api_key=self._api_key, http_options=options)
             self._stack.callback(client.close)
             self._session = await self._stack.enter_async_context(client.aio.live.connect(model=model, config=asked))
         except InvalidStatus as error:

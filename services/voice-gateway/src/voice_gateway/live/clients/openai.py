@@ -208,7 +208,8 @@ class OpenAILive:
         from openai import AsyncOpenAI
         from websockets.exceptions import InvalidStatus, WebSocketException
 
-        self._client = AsyncOpenAI(api_key=self._api_key, base_url=self._base_url, max_retries=0)
+        made = asyncio.to_thread(AsyncOpenAI, api_key=self._api_key, base_url=self._base_url, max_retries=0)
+        self._client = await made
         try:
             return await self._client.realtime.connect(
                 model=model, websocket_connection_options={"max_size": MAX_MESSAGE, "compression": None}
