@@ -41,6 +41,7 @@ class HandAgent:
     hold: asyncio.Event | None = None
     asked: list[str] = field(default_factory=list[str])
     within: list[Filter] = field(default_factory=list[Filter])
+    since: list[dt.datetime | None] = field(default_factory=list[dt.datetime | None])
     turns: list[UUID] = field(default_factory=list[UUID])
     withdrawn: list[UUID] = field(default_factory=list[UUID])
     how: list[CancelRequested] = field(default_factory=list[CancelRequested])
@@ -55,6 +56,7 @@ class HandAgent:
     ) -> asyncio.Task[TurnAccepted]:
         """Take the question."""
         self.within.append(within)
+        self.since.append(since)
         return self._keep(asyncio.create_task(self._ask(chat_id, question)))
 
     def withdraw(self, asking: asyncio.Task[TurnAccepted], how: CancelRequested) -> None:

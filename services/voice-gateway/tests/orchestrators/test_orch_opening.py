@@ -18,7 +18,7 @@ from voice_session_fakes import HandAgent
 
 from chassis.http import open_client
 from contracts.frames import Delta, Done
-from contracts.live import ChatState, Memory
+from contracts.live import ChatLine, ChatState, Memory
 from contracts.search import Filter
 from voice_gateway.live.config import RealtimeConfig
 from voice_gateway.live.errors import InvalidConfig
@@ -278,3 +278,19 @@ async def test_the_tags_of_a_session_narrow_what_a_cascades_model_may_call(house
         ["hand_over"],
     ]
     assert [line[1] for line in house.lines] == ["Is it open?", "Yes, of course."] * 2
+
+
+@pytest.mark.behaviour("O4")
+async def test_an_agent_that_shares_no_context_is_told_nothing_of_the_chat_in_a_later_session_either(
+    house: House, tmp_path: Path
+) -> None:
+    agent = HandAgent(ANSWER)
+    house.earlier = (ChatLine(role="user", text="A secret.", said_at=NOW),)
+    house.states[str(CHAT)] = ChatState(active="secret", visited=("concierge", "secret"))
+    async with orchestra(house, tmp_path, agent) as made:
+        for expected in (True, False):
+            async with open_orchestrated(Opening(CHAT), made) as opened:
+                opened.session.queue.send_text("Hello?")
+                await told(opened, TurnComplete)
+            assert (agent.since[-1] is not None) is expected
+            house.states[str(CHAT)] = ChatState(active="safety", visited=("concierge", "safety"))

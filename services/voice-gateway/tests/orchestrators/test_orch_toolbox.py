@@ -115,14 +115,14 @@ async def test_arguments_that_do_not_fit_are_told_to_the_model(args: dict[str, A
         await tool_of(pressure).run(args, MARA)
 
 
-@pytest.mark.parametrize(
-    ("function", "says"),
-    [
-        (without_hints, "`count` of the tool `without_hints` has no type hint"),
-        (undocumented, "`undocumented` has no docstring"),
-        (spread, "takes `counts` in a way that a model cannot give"),
-    ],
-)
+WRONG: list[tuple[Any, str]] = [
+    (without_hints, "`count` of the tool `without_hints` has no type hint"),
+    (undocumented, "`undocumented` has no docstring"),
+    (spread, "takes `counts` in a way that a model cannot give"),
+]
+
+
+@pytest.mark.parametrize(("function", "says"), WRONG)
 def test_a_function_that_a_model_cannot_call_is_refused(function: Any, says: str) -> None:
     with pytest.raises(TypeError, match=says):
         tool_of(function)

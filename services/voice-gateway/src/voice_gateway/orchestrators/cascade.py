@@ -28,7 +28,7 @@ from contracts.search import Filter
 from contracts.vocabulary import JsonObject
 from voice_gateway.live.events import AgentChanged, ToolCall, ToolResult, TurnStarted, Usage
 from voice_gateway.live.port import Line, ToolSpec
-from voice_gateway.orchestrators.handoffs import HAND_OVER, Handoff, Handoffs
+from voice_gateway.orchestrators.handoffs import Handoff, Handoffs
 from voice_gateway.orchestrators.measuring import FIRST_TOKEN, Tally
 from voice_gateway.orchestrators.port import Called, Context, Ended, Result, Speak, States, Tell, no_one
 from voice_gateway.orchestrators.prompts import instructions
@@ -307,6 +307,3 @@ class CascadeOrchestrator:
         except asyncio.CancelledError:
             await asyncio.wait({saving}, timeout=SAVE_S)
             raise
-
-
-__all__ = ["HAND_OVER", "MAX_ROUNDS", "CascadeOrchestrator", "Company"]

@@ -68,6 +68,11 @@ class Handoffs:
         return self._active
 
     @property
+    def secluded(self) -> bool:
+        """Whether it got the floor, in an earlier session too, without being told what was said before."""
+        return bool(self._visited) and self._active != self._start and self.scenario.secluded(self._active.name)
+
+    @property
     def state(self) -> State:
         """What is kept with the chat."""
         pending = self.pending.target if self.pending else None

@@ -12,7 +12,7 @@ import asyncio
 import datetime as dt
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, Protocol
 
@@ -183,6 +183,8 @@ async def _known(opening: Opening, orchestra: Orchestra, provider: ProviderName)
         memory=settings.memory_write,
     )
     handoffs = Handoffs(scenario, state, start=opening.agent)
+    if handoffs.secluded:
+        recalled = replace(recalled, earlier=())
     return _Known(opening, orchestra, provider, scenario, handoffs, recalled, fields, tally, minutes)
 
 
@@ -235,6 +237,8 @@ def _cascade(known: _Known) -> tuple[Session, RealtimeConfig, Capabilities]:
         recall,
     )
     cascade = CascadeOrchestrator(known.handoffs, company)
+    if known.handoffs.secluded:
+        cascade.forget_before(0)
     client = LocalClient(orchestra.senses, cascade, opening.chat_id, played_ms=opening.played_ms)
     config = _config(known)
     tools = known.tools_for(known.handoffs.active, ())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -109,8 +110,12 @@ class Orchestra:
         """The name or file of the scenario in force: of the settings, else of the notes, else the shipped one."""
         if self.settings.scenario:
             return self.settings.scenario
-        beside = Path(self.settings.folder) / BESIDE_NOTES if self.settings.folder else None
-        return str(beside) if beside is not None and beside.is_file() else USUAL
+        if self.settings.folder:
+            beside = Path(self.settings.folder) / BESIDE_NOTES
+            with contextlib.suppress(OSError):
+                if beside.is_file():
+                    return str(beside)
+        return USUAL
 
     def agent_for(self, agent: AgentSpec) -> TextAgent:
         """Who writes an agent's answers in a cascade: a model that is asked directly, or our own agent."""

@@ -131,7 +131,7 @@ def _twice(node: yaml.Node) -> Iterator[tuple[int | None, str]]:
 def _plain(document: yaml.MappingNode) -> Any:
     loader = yaml.SafeLoader("")
     try:
-        return loader.construct_document(document)  # pyright: ignore[reportUnknownMemberType]
+        return cast(Any, loader).construct_document(document)
     except (yaml.YAMLError, ValueError, TypeError, OverflowError):
         return {}
     finally:

@@ -99,6 +99,11 @@ class Scenario(_Part):
         """The handoffs that an agent may make."""
         return tuple(edge for edge in self.handoffs if edge.source == source)
 
+    def secluded(self, name: str) -> bool:
+        """Whether nobody who hands over to an agent lets it know what was said before."""
+        ways = [edge for edge in self.handoffs if edge.target == name]
+        return bool(ways) and not any(edge.shares_context for edge in ways)
+
     def edge(self, source: str, target: str) -> Edge | None:
         """The handoff from one agent to another, where it is allowed."""
         return next((edge for edge in self.edges(source) if edge.target == target), None)
