@@ -20,6 +20,7 @@ Said = Annotated[
     str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_LINE_LENGTH), NO_NUL, NO_NUL_SAID
 ]
 Role = Literal["user", "assistant"]
+Tokens = Annotated[int, Field(ge=0, le=1_000_000_000_000)]
 
 
 class ChatState(Message):
@@ -70,8 +71,8 @@ class TokensSpent(Message):
 
     agent: Named
     model: Named
-    input_tokens: Count = 0
-    output_tokens: Count = 0
+    input_tokens: Tokens = 0
+    output_tokens: Tokens = 0
 
 
 class TokensTold(Message):

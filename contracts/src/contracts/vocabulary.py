@@ -29,7 +29,10 @@ def _posix_relative(path: str) -> str:
 def _in_utc(moment: datetime) -> datetime:
     if moment.tzinfo is None:
         raise ValueError("a time needs its offset from UTC")
-    return moment.astimezone(UTC)
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("a time lies within the years 1 to 9999 in UTC") from None
 
 
 def _without_nul(text: str) -> str:

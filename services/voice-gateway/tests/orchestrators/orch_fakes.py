@@ -151,6 +151,8 @@ def echo() -> Tool:
     """A tool that gives back what it got, and fails when it is told to."""
 
     async def run(args: JsonObject, caller: Caller) -> JsonObject:
+        if args.get("hang"):
+            await asyncio.Event().wait()
         if args.get("fail"):
             raise RuntimeError("a secret of the tool")
         return {"echo": args, "user": caller.user_id, "folders": list(caller.folders)}

@@ -269,3 +269,23 @@ async def test_a_context_of_another_chat_is_asked_there() -> None:
     on = stage(["Yes."])
     await on.cascade.process_turn(Context(CHAT, "Hm?"), on.speak, on.told.append)
     assert on.agent.asked[0].chat_id == CHAT
+
+
+async def test_a_model_that_says_nothing_gave_no_answer() -> None:
+    on = stage([Spent("m", 1, 1)], [" \n "], [hand_over("safety")], [])
+    for _ in range(2):
+        with pytest.raises(AnswerFailed, match="gave no answer"):
+            await on.turn("Well?")
+    with pytest.raises(AnswerFailed, match="gave no answer"):
+        await on.turn("The valve leaks.")
+    assert on.spoken == ["This is safety."]
+    assert on.cascade.active == "safety"
+
+
+@pytest.mark.behaviour("O5")
+async def test_a_tool_that_hangs_is_late_and_the_turn_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("voice_gateway.orchestrators.toolbox.TOOL_S", 0.01)
+    on = stage([call("echo", {"hang": True})], ["It took too long."])
+    result = await on.turn("Try.")
+    assert "no result in time" in result.calls[0].result["error"]
+    assert on.spoken == ["It took too long."]

@@ -26,6 +26,7 @@ from opentelemetry.trace import Span, get_current_span
 from chassis import conventions, telemetry
 from contracts.search import Filter
 from contracts.vocabulary import JsonObject
+from voice_gateway.errors import AnswerFailed
 from voice_gateway.live.events import AgentChanged, ToolCall, ToolResult, TurnStarted, Usage
 from voice_gateway.live.port import Line, ToolSpec
 from voice_gateway.orchestrators.handoffs import Handoff, Handoffs
@@ -41,6 +42,7 @@ MAX_ROUNDS: Final = 5
 """Rounds of tools in one turn (O5); after them the model answers without."""
 FIRST_CHUNK: Final = "first chunk"
 """What happens in the span of an agent when its first words are on their way to the mouth."""
+NO_ANSWER: Final = "The model gave no answer; ask again."
 SAVE_S: Final = 2.0
 
 
@@ -180,12 +182,14 @@ class CascadeOrchestrator:
         }
         with telemetry.span(f"{conventions.INVOKE_AGENT} {agent.name}", attributes) as current:
             turn.span = current
-            before = company.tally.of(agent.name)
+            before, said = company.tally.of(agent.name), len(turn.spoken)
             turn.asked_at = time.perf_counter()
             try:
                 results: Sequence[Called] = ()
                 for number in range(MAX_ROUNDS + 1):
                     calls = await self._round(turn, writing, results, current, tools=number < MAX_ROUNDS)
+                    if not calls and len(turn.spoken) == said:
+                        raise AnswerFailed(NO_ANSWER, failure="model_failed")
                     if not calls or tools is None:
                         return
                     results = await self._called(turn, tools, calls)

@@ -8,14 +8,14 @@ from contextlib import aclosing
 
 from contracts.frames import Delta as DeltaFrame
 from contracts.frames import Done, Error
-from contracts.turns import CancelRequested, TurnAccepted
+from contracts.turns import MAX_QUESTION_LENGTH, CancelRequested, TurnAccepted
 from voice_gateway.agent import Agent
 from voice_gateway.errors import AnswerFailed
 from voice_gateway.orchestrators.port import Called
 from voice_gateway.orchestrators.text_agent import Accepted, Asked, Delta, Written
 
 TOO_LONG = "This is longer than a question may be; say it in fewer words."
-LONGEST = 2000
+NOTHING = "Nothing was asked; say it again."
 
 
 class OurAgent:
@@ -43,7 +43,9 @@ class OurTurn:
     async def round(self, results: Sequence[Called], *, tools: bool = True) -> AsyncGenerator[Written]:
         """Ask, and follow the answer."""
         asked = self._asked
-        if not asked.text.strip() or len(asked.text.strip()) > LONGEST:
+        if not asked.text.strip():
+            raise AnswerFailed(NOTHING, failure="no_question")
+        if len(asked.text.strip()) > MAX_QUESTION_LENGTH:
             raise AnswerFailed(TOO_LONG, failure="question_too_long")
         self._asking = self._agent.ask(asked.chat_id, asked.text, asked.within, asked.since)
         try:

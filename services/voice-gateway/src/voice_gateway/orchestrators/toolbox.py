@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import re
@@ -29,6 +30,8 @@ NAME: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 MAX_RESULT: Final = 32_768
 """Characters of a result that a model is told; what is longer is cut off, and it says so."""
 BAD_ARGUMENTS: Final = "The arguments are no JSON object."
+TOOL_S: Final = 30.0
+LATE: Final = "The tool gave no result in time; tell the person that this did not work, and go on."
 FAILED: Final = "The tool failed; tell the person that this did not work, and go on."
 
 
@@ -145,7 +148,10 @@ class AgentTools:
         if call.args is None:
             return Called(call.id, call.name, {}, failure(BAD_ARGUMENTS), failed=True)
         try:
-            result = await self.call(call.name, call.args)
+            async with asyncio.timeout(TOOL_S):
+                result = await self.call(call.name, call.args)
+        except TimeoutError:
+            return Called(call.id, call.name, call.args, failure(LATE), failed=True)
         except ToolError as error:
             return Called(call.id, call.name, call.args, failure(str(error)), failed=True)
         except Exception as error:
