@@ -12,7 +12,7 @@ function dialogue() {
   const it = new LiveDialogue({
     clock,
     changed: (doing) => seen.doing.push(doing),
-    trouble: ({ code }) => seen.trouble.push(code),
+    trouble: (problem) => seen.trouble.push(problem?.code ?? null),
     asked: (question) => {
       seen.turns.push(new FakeTurn(question));
       return seen.turns.at(-1);
@@ -206,4 +206,11 @@ test("how far playback came is told now and then, and at its end", () => {
   assert.ok(told.length >= 3 && told.length <= 5, `${told.length} reports in a second`);
   call.it.idle();
   assert.equal(call.wire.of("played").at(-1).ms, 1000);
+});
+
+test("V7. while the provider is reached again the page says so, and no longer than that", () => {
+  const call = dialogue();
+  call.tell("reconnecting", { attempt: 1, wait_s: 0.5, reason: "drop" });
+  call.tell("reconnected", { resumed: true });
+  assert.deepEqual(call.seen.trouble, ["returning", null]);
 });

@@ -25,7 +25,7 @@ const CAPTION = 60;
  * @typedef {object} LiveNeeds
  * @property {Clock} clock
  * @property {(doing: Doing) => void} changed
- * @property {(problem: Problem) => void} trouble
+ * @property {(problem: Problem | null) => void} trouble null: it is over
  * @property {(question: string) => ToldTurn} asked a turn begins in the conversation
  * @property {(turn: ToldTurn, heard: number) => void} interrupted speech broke its answer off here, in code points
  * @property {(agent: string, previous: string | null) => void} agent who has the floor
@@ -185,6 +185,8 @@ export class LiveDialogue {
         return this.needs.agent(event.agent, event.previous);
       case "reconnecting":
         return this.needs.trouble({ code: "returning", message: "The voice provider is being reached again…", remedy: "" });
+      case "reconnected":
+        return this.needs.trouble(null);
       case "error":
         this.#wrong = event.message;
         if (!event.fatal) this.needs.trouble({ code: event.code, message: event.message, remedy: "" });
