@@ -57,6 +57,8 @@ class Seeding:
     def hand_over(self, *, shares_context: bool) -> None:
         """The next connection is another agent's."""
         self.handle, self.handed = None, shares_context
+        if not shares_context:
+            self._turns.log.forget(in_turn=self._turns.open)
 
     def lost(self) -> None:
         """The connection is gone; how often it goes at the same place of the same turn is counted."""
@@ -85,7 +87,7 @@ class Seeding:
         """Tell the connection that was just opened; ``waiting``: it still waits for tools that it called."""
         turns, log = self._turns, self._turns.log
         handed = self.handed
-        lines, said = list(log.lines) if handed is not False else [], ""
+        lines, said = list(log.known) if handed is not False else [], ""
         frames = self._unheard.frames
         if turns.open and handed is not None:
             said = (log.question if handed else "") or HANDED

@@ -21,14 +21,21 @@ class TranscriptLog:
 
     def __init__(self, lines: Sequence[Line] = ()) -> None:
         self._lines: deque[Line] = deque(lines, maxlen=MAX_LINES)
+        self._known = len(self._lines)
+        self._private = False
         self._heard, self._said = _Side(), _Side()
 
     @property
     def lines(self) -> tuple[Line, ...]:
-        """The lines of the turns that are over, the newest whole ones that fit."""
+        """The lines of the turns that are over, the newest ones."""
+        return tuple(self._lines)
+
+    @property
+    def known(self) -> tuple[Line, ...]:
+        """Those that a new connection is told: the newest whole ones that fit, and that the agent may know."""
         kept: deque[Line] = deque()
         room = MAX_CHARACTERS
-        for line in reversed(self._lines):
+        for line in list(self._lines)[: -self._known - 1 : -1]:
             room -= len(line.text)
             if room < 0:
                 break
@@ -67,19 +74,29 @@ class TranscriptLog:
         self._heard, self._said = _Side(), _Side()
         question, answer = heard.complete if interrupted else heard.text, said.complete if interrupted else said.text
         known = said.text if said.text == answer else f"{said.text} …"
-        self._lines.extend(lines_of(question, known))
+        self._add(*lines_of(question, known))
+        self._private = False
         return lines_of(question, answer)
 
     def add_late(self, text: str) -> Line:
         """The question of a turn that was interrupted before its words were known."""
         line = Line("user", text)
         after = self._lines.pop() if self._lines and self._lines[-1].role == "assistant" else None
-        self._lines.extend((line, after) if after is not None else (line,))
+        if after is None:
+            self._add(line)
+        else:
+            self._known = max(0, self._known - 1)
+            self._add(line, after)
         return line
 
-    def forget(self) -> None:
-        """Another agent is not to know what was said."""
-        self._lines.clear()
+    def forget(self, *, in_turn: bool) -> None:
+        """Another agent is not to know what was said, nor the turn in work in which it takes the floor."""
+        self._known, self._private = 0, in_turn
+
+    def _add(self, *lines: Line) -> None:
+        self._lines.extend(lines)
+        if not self._private:
+            self._known = min(self._known + len(lines), MAX_LINES)
 
 
 def lines_of(question: str, answer: str) -> tuple[Line, ...]:
