@@ -81,7 +81,7 @@ class Carrier:
     @property
     def lease_s(self) -> float:
         """How long a process has what it holds after it was last heard of; the shortest that the broker allows."""
-        return 1.2 if self.name == "kafka" else QUICK.lease_s
+        return 3.0 if self.name == "kafka" else QUICK.lease_s
 
     @property
     def relay(self) -> Relay:

@@ -7,6 +7,7 @@ import os
 import signal
 import time
 from collections import defaultdict
+from collections.abc import Awaitable, Callable
 from uuid import uuid4
 
 import pytest
@@ -77,22 +78,39 @@ async def test_processes_that_are_killed_while_they_have_nothing_in_hand_blame_n
 
 
 async def test_members_that_stand_still_together_take_nothing_from_each_other(server_carrier: Carrier) -> None:
-    chats = [uuid4() for _ in range(6)]
+    chats, others = [uuid4() for _ in range(6)], [uuid4() for _ in range(32)]
     running: dict[object, int] = defaultdict(int)
     seen: dict[object, list[object]] = defaultdict(list)
     overlapped: list[object] = []
+    at_work: set[int] = set()
+    handled: set[object] = set()
 
-    async def handle(event: TurnRequested) -> None:
-        running[event.chat_id] += 1
-        if running[event.chat_id] > 1:
-            overlapped.append(event.chat_id)
-        await asyncio.sleep(0.01)
-        running[event.chat_id] -= 1
-        seen[event.chat_id].append(event.turn_id)
+    def member(number: int) -> Callable[[TurnRequested], Awaitable[None]]:
+        async def handle(event: TurnRequested) -> None:
+            at_work.add(number)
+            handled.add(event.turn_id)
+            running[event.chat_id] += 1
+            if running[event.chat_id] > 1:
+                overlapped.append(event.chat_id)
+            await asyncio.sleep(0.01)
+            running[event.chat_id] -= 1
+            if event.chat_id in chats:
+                seen[event.chat_id].append(event.turn_id)
 
-    for _ in range(2):
-        server_carrier.consume(await server_carrier.bus(), "workers", {TurnRequested: handle})
+        return handle
+
+    for number in range(2):
+        server_carrier.consume(await server_carrier.bus(), "workers", {TurnRequested: member(number)})
     publishing, sent = await server_carrier.bus(), defaultdict[object, list[object]](list)
+
+    async def both_at_work() -> bool:
+        at_work.clear()
+        events = [asked(chat) for chat in others]
+        await publishing.publish(*events)
+        await eventually(lambda: handled.issuperset(event.turn_id for event in events))
+        return at_work == {0, 1}
+
+    await eventually(both_at_work)
     for number in range(20):
         events = [asked(chat) for chat in chats]
         for event in events:
@@ -101,9 +119,10 @@ async def test_members_that_stand_still_together_take_nothing_from_each_other(se
         if number % 6 == 3:
             await asyncio.sleep(0.05)
             time.sleep(1.2 * server_carrier.lease_s)  # noqa: ASYNC251 - the loop that both members live in stands still
-    await eventually(lambda: sum(len(turns) for turns in seen.values()) >= 120)
+    await eventually(lambda: {chat: list(dict.fromkeys(turns)) for chat, turns in seen.items()} == sent)
     assert overlapped == []
-    assert seen == sent
+    # Redis is told of each event as it is handled, Kafka of several at a time: those since the last may come again.
+    assert server_carrier.name == "kafka" or seen == sent
 
 
 async def test_a_process_that_stood_still_begins_nothing_that_is_another_s_by_then(server_carrier: Carrier) -> None:

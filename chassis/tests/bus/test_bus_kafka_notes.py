@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chassis.bus.kafka_progress import UNNOTED, Note, Progress
-from chassis.bus.kafka_sharing import Claim, share_out
+from chassis.bus.kafka_sharing import Claim, Sharing, share_out
 from chassis.bus.wire import Delivery
 
 pytestmark = pytest.mark.behaviour("E1")
@@ -47,6 +47,27 @@ def test_what_two_claim_is_the_later_one_s() -> None:
     shares = share_out(range(4), {"stood-still": Claim([0, 1, 2, 3], 5), "took-over": Claim([0, 1, 2, 3], 6)})
     assert (shares["stood-still"].partitions, shares["took-over"].partitions) == ([], [0, 1, 2, 3])
     assert (shares["stood-still"].fair, shares["took-over"].fair) == (2, 2)
+
+
+class _Cluster:
+    @staticmethod
+    def partitions_for_topic(_topic: str) -> set[int]:
+        return set(range(4))
+
+
+def test_who_joins_again_without_a_commit_since_does_not_outbid_the_one_that_took_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stale, owner = Sharing("turns", lambda: {0, 1, 2, 3}), Sharing("turns", lambda: {0, 1, 2, 3})
+    for at, member, name in ((1.0, stale, "a"), (2.0, owner, "b")):
+        monkeypatch.setattr("chassis.bus.kafka_sharing.time.time", lambda at=at: at)
+        member.on_assignment(member.assign(_Cluster, {name: member.metadata(["turns"])})[name])
+        member.confirm()
+    stale.on_assignment(stale.assign(_Cluster, {"a": stale.metadata(["turns"])})["a"])
+    said = {"a": stale.metadata(["turns"]), "b": owner.metadata(["turns"])}
+    shared = stale.assign(_Cluster, said)
+    assert dict(shared["a"].assignment) == {"turns": []}
+    assert dict(shared["b"].assignment) == {"turns": [0, 1, 2, 3]}
 
 
 @given(st.frozensets(st.integers(0, 2**40), max_size=400), st.integers(0, 9), st.integers(0, 2**40))

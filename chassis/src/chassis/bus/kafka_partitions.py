@@ -60,6 +60,7 @@ class KafkaPartitions(ConsumerRebalanceListener):
         self._excused: dict[int, float] = {}
         self._late = False
         self._sure_until = 0.0
+        self._awake_until = 0.0
         self._beat_at = 0.0
         self._wanted = asyncio.Event()
         self._changed = asyncio.Event()
@@ -152,9 +153,10 @@ class KafkaPartitions(ConsumerRebalanceListener):
 
     async def _prepare(self, consumer: Any) -> None:
         """Take over partitions that are new here; where we were late, look whether the others are still ours."""
-        assigned, late, now = self._assigned, self._late, asyncio.get_running_loop().time()
+        assigned, now = self._assigned, asyncio.get_running_loop().time()
+        late = self._late or 0 < self._awake_until <= now
         doubtful = self.progress.keys() & assigned if late else set[int]()
-        fresh = {p for p in assigned - self.progress.keys() - self._surplus if self._excused.get(p, 0.0) <= now}
+        fresh = {p for p in assigned - self.progress.keys() - self._surplus if late or self._excused.get(p, 0.0) <= now}
         if not fresh and not doubtful:
             return
         self._preparing = frozenset(fresh)
@@ -175,7 +177,7 @@ class KafkaPartitions(ConsumerRebalanceListener):
                 else:
                     ready[partition] = Progress(offset, note.seen_by(self._member, offset), self._member)
             self._preparing = frozenset(ready)
-            self._late = False
+            self._late, self._awake_until = False, max(self._awake_until, now + self._cluster.session_s)
             marks = {partition: progress.mark() for partition, progress in ready.items()}
             if not await self._send(consumer, marks) or assigned is not self._assigned:
                 return
@@ -251,7 +253,8 @@ class KafkaPartitions(ConsumerRebalanceListener):
             return False
         if assigned is not self._assigned:
             return False
-        self._sure_until = begun + self._cluster.session_s
+        self._sure_until = self._awake_until = begun + self._cluster.session_s
+        self.sharing.confirm()
         self._tell()
         return True
 

@@ -56,11 +56,16 @@ def share_out(partitions: Iterable[int], claims: Mapping[str, Claim]) -> dict[st
 
 
 class Sharing(AbstractPartitionAssignor):
-    """One member's side of it; the leader's is every member's, since any may be chosen."""
+    """One member's side of it; the leader's is every member's, since any may be chosen.
+
+    A claim is of the last round in which the cluster took a commit of ours: whoever stood still and joins again may be
+    given back what it had, but does not outbid a member that has it by now.
+    """
 
     def __init__(self, topic: str, in_hand: Callable[[], Collection[int]]) -> None:
         self.fair = 0
-        self.round = 0
+        self._round = 0
+        self._confirmed = 0
         self._topic = topic
         self._in_hand = in_hand
 
@@ -69,11 +74,15 @@ class Sharing(AbstractPartitionAssignor):
         """How the protocol is called among the members of a group."""
         return "talkdown"
 
+    def confirm(self) -> None:
+        """What is in hand is ours by the round that was last."""
+        self._confirmed = self._round
+
     def metadata(  # pyright: ignore[reportIncompatibleMethodOverride] - a class method there, which has no state
         self, topics: Iterable[str]
     ) -> ConsumerProtocolMemberMetadata:
         """What this member says as it joins."""
-        said = orjson.dumps([sorted(self._in_hand()), self.round])
+        said = orjson.dumps([sorted(self._in_hand()), self._confirmed])
         return ConsumerProtocolMemberMetadata(0, list(topics), said)
 
     def assign(  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -95,4 +104,4 @@ class Sharing(AbstractPartitionAssignor):
         self, assignment: ConsumerProtocolMemberAssignment
     ) -> None:
         """What this member got."""
-        self.fair, self.round = orjson.loads(assignment.user_data)
+        self.fair, self._round = orjson.loads(assignment.user_data)
