@@ -64,7 +64,7 @@ EXECUTE_TOOL = "execute_tool"
 # Talkdown's own
 TURN_ID = "talkdown.turn.id"
 TURN_WAITED_MS = "talkdown.turn.waited_ms"
-FIRST_TOKEN_S = "talkdown.time_to_first_token"
+FIRST_TOKEN_S = "talkdown.time_to_first_token"  # noqa: S105 - the name of a moment
 REFRESH_ID = "talkdown.refresh.id"
 DOCUMENT_PATH = "talkdown.document.path"
 DOCUMENT_REVISION = "talkdown.document.revision"
