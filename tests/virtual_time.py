@@ -1,7 +1,7 @@
 """An event loop whose clock jumps to the next thing that waits, so that ten minutes pass in a moment.
 
-Everything that waits by the loop (``asyncio.sleep``, ``asyncio.timeout``, ``call_later``) waits in its time. Sockets and
-threads do not: what uses them belongs on a real loop.
+Everything that waits by the loop (``asyncio.sleep``, ``asyncio.timeout``, ``call_later``) waits in its time. Sockets
+and threads do not: what uses them belongs on a real loop.
 """
 
 from __future__ import annotations
