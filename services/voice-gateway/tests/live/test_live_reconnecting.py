@@ -176,6 +176,9 @@ def test_a_connection_is_left_before_its_longest_life_when_it_is_quiet() -> None
             assert loop.time() == pytest.approx(540)
             await asyncio.sleep(530)
             client.tell(ResponseStarted(response_id="long"))
+            for _ in range(3):
+                await asyncio.sleep(20)
+                client.tell(AudioDelta(data=bytes(960)))
             await reader.until(Reconnected, 2)
             assert loop.time() == pytest.approx(540 + 597), "an answer in work is waited for, but not for ever"
         assert [event.reason for event in reader.all(Reconnecting)] == ["rollover", "rollover"]

@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import logging
 from collections.abc import Awaitable, Callable
@@ -17,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from contracts.vocabulary import JsonObject
+from voice_gateway.live.errors import LiveError
 from voice_gateway.live.events import ToolCall, ToolResult
 from voice_gateway.live.hooks import HookList
 from voice_gateway.live.port import Toolbox, ToolError
@@ -128,6 +130,10 @@ class Dispatch:
             await asyncio.wait(tasks, timeout=2)
 
     async def _work(self, of: _Round, call: ToolCall, toolbox: Toolbox, allowed: frozenset[str]) -> None:
+        with contextlib.suppress(LiveError):  # the session ended while a tool that cannot be stopped was at work
+            await self._run(of, call, toolbox, allowed)
+
+    async def _run(self, of: _Round, call: ToolCall, toolbox: Toolbox, allowed: frozenset[str]) -> None:
         async with self._slots:
             result, failed = await self._outcome(of, call, toolbox, allowed)
         await self._wire.send_result(call, result, lambda: of.known)

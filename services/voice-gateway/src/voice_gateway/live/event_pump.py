@@ -73,6 +73,11 @@ class EventPump:
         return not (self._turns.open or self._dispatch.busy or self.response)
 
     @property
+    def owed(self) -> bool:
+        """Whether the provider is to go on: a turn is open, nobody speaks, and no tool keeps it waiting."""
+        return self._turns.open and not self._dispatch.busy and not self._unheard.speaking
+
+    @property
     def quiet(self) -> bool:
         """Whether, beside that, nobody speaks."""
         return self.idle and not self._unheard.speaking

@@ -52,6 +52,8 @@ CLOSE_S = 3.0
 QUIET_S = 2.0
 """After the end of the input a session ends when nothing was at work, and nothing came, for so long."""
 DRAIN_S = 30.0
+SILENT_S = 45.0
+"""A provider that owes an answer and says nothing at all for so long is taken for lost."""
 
 
 class LiveSession:
@@ -94,7 +96,7 @@ class LiveSession:
         self._seeding = Seeding(client, self._turns, self._unheard, handle)
         self._backoff = Backoff(config.reconnect)
         self._leaving = Leaving(lambda: self._pump.quiet, self._connection.leave)
-        self._stirred = asyncio.Event()
+        self._stirred, self._came = asyncio.Event(), asyncio.Event()
         self._handing_over: asyncio.Future[None] | None = None
         self._runs: asyncio.Task[None] | None = None
         self._closing = False
@@ -203,7 +205,8 @@ class LiveSession:
                     self._told.tell(Reconnected(resumed=resumed))
                 opened = True
                 since = asyncio.get_running_loop().time()
-                ending = await self._connection.carry(self._receive, self._leaving.watch, lambda: _done(feeding))
+                parts = (self._receive, self._leaving.watch, self._listen, lambda: _done(feeding))
+                ending = await self._connection.carry(*parts)
                 self._backoff.lasted(asyncio.get_running_loop().time() - since)
             except ConnectionLost:
                 ending = "drop"
@@ -273,11 +276,23 @@ class LiveSession:
     async def _receive(self) -> None:
         async for event in self._client.receive():
             self._backoff.received()
+            self._came.set()
             await self._told.room()
             await self._take(event)
             self._stirred.set()
             self._leaving.stirred()
         raise ConnectionLost
+
+    async def _listen(self) -> None:
+        """Notice a provider that fell silent while it owes something; our own agent has bounds of its own."""
+        while True:
+            self._came.clear()
+            try:
+                async with asyncio.timeout(SILENT_S):
+                    await self._came.wait()
+            except TimeoutError:
+                if self._pump.owed and not self._client.capabilities.orchestrates:
+                    raise ConnectionLost from None
 
     async def _take(self, event: RealtimeEvent) -> None:
         match event:
