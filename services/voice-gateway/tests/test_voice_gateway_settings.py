@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from chassis.settings import load
+from voice_gateway.__main__ import main
 from voice_gateway.settings import Settings
 
 
@@ -21,3 +24,29 @@ def test_an_announced_address_is_one_and_comes_with_its_ports(
     with pytest.raises(SystemExit):
         load(Settings)
     assert "TALKDOWN_ICE_ANNOUNCED is wrong" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("variable", "file", "text", "says"),
+    [
+        ("TALKDOWN_SCENARIO", "house.yaml", "name: house\n", "house.yaml, line 1: The scenario has no `start`"),
+        ("TALKDOWN_SCENARIO", "house.txt", "", "There is no such scenario"),
+        ("TALKDOWN_TOOLS", "tides.py", "def tide(day):\n    'When.'\n", "`day` of the tool `tide` has no type hint"),
+        ("TALKDOWN_TOOLS", "broken.py", "def tide(\n", "broken.py cannot be used"),
+        ("TALKDOWN_MCP", "mcp.json", "{", "mcp.json is not JSON"),
+    ],
+)
+def test_a_file_of_agents_or_tools_that_is_wrong_stops_the_start_with_its_sentence(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    variable: str,
+    file: str,
+    text: str,
+    says: str,
+) -> None:
+    (tmp_path / file).write_text(text)
+    monkeypatch.setenv(variable, str(tmp_path / file))
+    with pytest.raises(SystemExit):
+        main()
+    assert says in capsys.readouterr().err

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from chassis.server import run
-from chassis.settings import load
+from chassis.settings import load, stop
 from voice_gateway.app import create_app
+from voice_gateway.errors import VoiceError
+from voice_gateway.orchestrators.orchestra import check
 from voice_gateway.settings import Settings
 
 
 def main() -> None:
     """Read the settings and serve."""
     settings = load(Settings)
+    try:
+        check(settings)
+    except VoiceError as error:
+        stop(error.message)
     run(create_app(settings), settings)
 
 

@@ -20,6 +20,7 @@
     │   │   └── MouthSaturated
     │   ├── GoingAway           503
     │   ├── NoWay               503
+    │   ├── SilentVoice         503, orchestrators/opening.py
     │   └── NoCredential        502, the provider of the voice gave none
     │       ├── KeyRefused
     │       ├── SettingsRefused
@@ -36,6 +37,9 @@
     │   ├── MouthBusy
     │   └── MouthFailed
     ├── VoiceUnknown            the start ends with it
+    ├── ScenarioError           orchestrators/reading.py: a session is refused with it, or the start ends
+    ├── ToolsUnusable           orchestrators/orchestra.py: the start ends with it
+    ├── McpConfigError          orchestrators/mcp_servers.py: the start ends with it
     └── ModelError              between the ears or the mouth and a model's process; never shown to a person
         ├── Saturated
         ├── ModelFailed

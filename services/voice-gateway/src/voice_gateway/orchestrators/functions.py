@@ -13,6 +13,7 @@ import inspect
 import re
 import sys
 import typing
+import zlib
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -75,13 +76,19 @@ def _module(place: str) -> ModuleType:
     if not place.endswith(".py"):
         return importlib.import_module(place)
     path = Path(place).expanduser().resolve()
-    name = f"talkdown_tools_{path.stem}"
+    name = f"talkdown_tools_{path.stem}_{zlib.crc32(str(path).encode()):08x}"
+    if name in sys.modules:
+        return sys.modules[name]
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None or not path.is_file():
         raise FileNotFoundError(f"There is no file {place}.")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
     return module
 
 

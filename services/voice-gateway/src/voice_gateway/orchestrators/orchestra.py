@@ -21,9 +21,9 @@ from voice_gateway.orchestrators.functions import tools_in
 from voice_gateway.orchestrators.ours import OurAgent
 from voice_gateway.orchestrators.reading import BESIDE_NOTES, ScenarioError, load, shipped
 from voice_gateway.orchestrators.retrieving import retrieve_documents
-from voice_gateway.orchestrators.scenario import AgentSpec, ProviderName, Scenario
+from voice_gateway.orchestrators.scenario import RETRIEVE, AgentSpec, ProviderName, Scenario
 from voice_gateway.orchestrators.text_agent import TextAgent
-from voice_gateway.orchestrators.toolbox import Tools
+from voice_gateway.orchestrators.toolbox import Tool, Tools
 from voice_gateway.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -161,18 +161,33 @@ class Orchestra:
         return Offer(tuple(orchestrators), providers, tuple(found.values()), problem)
 
 
+def check(settings: Settings) -> None:
+    """Look at the files that the settings name, before anything is served; a :class:`VoiceError` is the sentence."""
+    names = {RETRIEVE, *(tool.name for tool in _functions(settings))}
+    if settings.mcp:
+        from voice_gateway.orchestrators.mcp_servers import servers_in
+
+        servers_in(settings.mcp)
+    if settings.scenario:
+        load(settings.scenario, None if settings.mcp else names)
+
+
+def _functions(settings: Settings) -> list[Tool]:
+    tools: list[Tool] = []
+    for place in settings.tools:
+        try:
+            tools += tools_in(place)
+        except Exception as error:
+            raise ToolsUnusable(f"TALKDOWN_TOOLS: {place} cannot be used: {error}") from error
+    return tools
+
+
 @asynccontextmanager
 async def open_orchestra(
     settings: Settings, agent: Agent, agent_service: ServiceClient, retriever: ServiceClient, senses: Senses | None
 ) -> AsyncGenerator[Orchestra]:
     """Bring it together; its tools are closed for certain at the end."""
-    tools = Tools([retrieve_documents(retriever)])
-    for place in settings.tools:
-        try:
-            for tool in await asyncio.to_thread(tools_in, place):
-                tools.add(tool)
-        except (OSError, ImportError, SyntaxError, TypeError, ValueError) as error:
-            raise ToolsUnusable(f"TALKDOWN_TOOLS: {place} cannot be used: {error}") from error
+    tools = Tools([retrieve_documents(retriever), *await asyncio.to_thread(_functions, settings)])
     words = Words()
     async with AsyncExitStack() as stack:
         if settings.mcp:
@@ -186,9 +201,10 @@ async def open_orchestra(
         try:
             await asyncio.to_thread(orchestra.scenario)
         except ScenarioError as error:
-            if settings.scenario:
+            if settings.scenario and not settings.mcp:
                 raise
-            log.warning("the scenario of the notes cannot be used", extra={"problem": error.message})
+            # A server of tools may come later, and notes are written while this runs: sessions say what is wrong.
+            log.warning("the scenario cannot be used as it is", extra={"problem": error.message})
         yield orchestra
 
 
