@@ -265,10 +265,13 @@ async def test_a_state_that_cannot_be_saved_holds_no_turn_up(monkeypatch: pytest
         assert (await on.turn("Well?")).text == "Fine all the same."
 
 
-async def test_a_context_of_another_chat_is_asked_there() -> None:
+@pytest.mark.behaviour("O3")
+async def test_what_a_turn_says_of_itself_fills_the_instructions() -> None:
     on = stage(["Yes."])
-    await on.cascade.process_turn(Context(CHAT, "Hm?"), on.speak, on.told.append)
+    context = Context(CHAT, "Hm?", metadata={"visitor": "Tomasz", "count": 3})
+    await on.cascade.process_turn(context, on.speak, on.told.append)
     assert on.agent.asked[0].chat_id == CHAT
+    assert on.agent.asked[0].instructions == ("You greet Tomasz.",)
 
 
 async def test_a_model_that_says_nothing_gave_no_answer() -> None:

@@ -249,6 +249,7 @@ async def test_each_agent_has_a_span_with_the_tokens_of_its_own_responses() -> N
         {"agent": "concierge", "model": "gpt-realtime", "input_tokens": 100, "output_tokens": 10},
         {"agent": "safety", "model": "gpt-realtime", "input_tokens": 200, "output_tokens": 20},
     ]
+    assert on.ended[0][1].metadata == {"tokens": on.tally.told()}
     drawn = {span.name: span for span in spans.get_finished_spans()}
     assert tokens(drawn["invoke_agent concierge"]) == (100, 10)
     assert tokens(drawn["invoke_agent safety"]) == (200, 20)

@@ -277,7 +277,8 @@ class CascadeOrchestrator:
         history: Sequence[Line] = context.history[self._known_from :]
         memory = [*company.of_person, *(company.of_chat if self._since is None else ())]
         memory += dict.fromkeys((*context.memory, *recalled))
-        told = instructions(agent, company.fields, memory=memory, session=company.session, handoff=handoff)
+        fields = {**company.fields, **{name: said for name, said in context.metadata.items() if isinstance(said, str)}}
+        told = instructions(agent, fields, memory=memory, session=company.session, handoff=handoff)
         return Asked(
             context.chat_id,
             turn.text,

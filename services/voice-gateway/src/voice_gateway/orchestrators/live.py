@@ -70,10 +70,11 @@ class _Turn:
     calls: dict[str, Called] = field(default_factory=dict[str, Called])
     args: dict[str, JsonObject] = field(default_factory=dict[str, JsonObject])
 
-    def result(self, active: str) -> Result:
+    def result(self, active: str, tally: Tally) -> Result:
         answer = " ".join(part for part in (*self.answer, self.partial.strip()) if part)
         changed = active != self.agent
-        return Result(answer, self.agent, tuple(self.calls.values()), changed, active if changed else None)
+        told: JsonObject = {"tokens": tally.told()}
+        return Result(answer, self.agent, tuple(self.calls.values()), changed, active if changed else None, told)
 
 
 class LiveOrchestrator:
@@ -193,7 +194,7 @@ class LiveOrchestrator:
     def _over(self, *, interrupted: bool) -> None:
         turn, self._turn = self._turn, None
         if turn is not None:
-            self._ended(turn.text, turn.result(self.active), interrupted)
+            self._ended(turn.text, turn.result(self.active, self._crew.tally), interrupted)
             self._save()
 
     def _save(self) -> None:

@@ -42,7 +42,10 @@ class Opening:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What a turn is answered from. ``memory`` holds recalled lines, the most telling first."""
+    """What a turn is answered from. ``memory`` holds recalled lines, the most telling first.
+
+    What of ``metadata`` is text fills ``{field}`` in the instructions, before the session's own fields.
+    """
 
     chat_id: UUID
     user_text: str
@@ -64,7 +67,10 @@ class Called:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """How a turn was answered. ``new_agent`` has the floor from now on where ``handoff`` is true."""
+    """How a turn was answered. ``new_agent`` has the floor from now on where ``handoff`` is true.
+
+    ``metadata`` holds the session's ``tokens`` by agent and model; with our own agent the ``turn_id`` and ``trace_id``.
+    """
 
     text: str
     agent: str
