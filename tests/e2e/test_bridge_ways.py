@@ -91,3 +91,23 @@ def test_axe_finds_nothing_to_mend_where_the_way_is_chosen_and_in_such_a_call(op
     assert faults_of(window) == []
     window.picture(f"{look}-served")
     assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.mark.behaviour("L7")
+def test_what_a_person_said_of_themselves_in_a_call_is_shown_and_erased(opens: Opens, product: Product) -> None:
+    window = opens(script="localStorage.setItem('talkdown.through', 'server');")
+    page = window.page
+    page.get_by_role("button", name="Start").click()
+    expect(page.locator("#agent")).to_have_text("With concierge", timeout=BOUND_MS)
+    window.answered("My name is Mara. What is the amber valve recovery code?")
+    page.get_by_role("button", name="Stop", exact=True).click()
+    page.get_by_text("What is remembered of you").click()
+    facts = page.locator("#remembered-facts li")
+    expect(facts).to_have_text(["My name is Mara."], timeout=BOUND_MS)
+    window.picture("remembered")
+    page.get_by_role("button", name="Forget everything about me").click()
+    expect(facts).to_have_count(0)
+    expect(page.locator("#remembered-words")).to_contain_text("It is forgotten")
+    page.reload()
+    page.get_by_text("What is remembered of you").click()
+    expect(page.locator("#remembered-words")).to_contain_text("You said nothing of yourself")

@@ -187,6 +187,16 @@ export const web = {
     return (await post("/v1/realtime/client_secrets", asked, signal, { traceparent: traceparent() })).json();
   },
 
+  /** @returns {Promise<string[]>} */
+  facts: async () => {
+    const card = await (await request("/api/people/owner/profile", { cache: "no-store" })).json();
+    return card.facts.map((/** @type {{ text: string }} */ fact) => fact.text);
+  },
+
+  /** Forget what the person said of themselves, and what was said with them. */
+  forget: () =>
+    Promise.all(["profile", "memories"].map((what) => request(`/api/people/owner/${what}`, { method: "DELETE" }))),
+
   /** @returns {Promise<LiveOffer>} */
   liveOffer: async () => (await request("/v1/graph/live", { cache: "no-store" })).json(),
 };

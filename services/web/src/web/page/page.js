@@ -7,6 +7,7 @@ import { Conversation } from "./conversation.js";
 import { byId, fill, h } from "./dom.js";
 import { FolderPanel } from "./folder.js";
 import { lengthOf } from "./offsets.js";
+import { Remembered } from "./remembered.js";
 import { Rail } from "./rail.js";
 import { welcomeLine } from "./words.js";
 
@@ -57,6 +58,8 @@ const folder = new FolderPanel({
     fill(byId("welcome-folder"), none && `${corpus.folder} holds no Markdown yet: save a note there, then ask.`);
   },
 });
+
+new Remembered({ facts: web.facts, forget: web.forget });
 
 /** End the call and the chat. */
 function end() {
