@@ -194,7 +194,7 @@ async def test_retrieval_is_a_tool_that_searches_in_the_agents_folders_and_can_b
         (Opening(CHAT, agent="butler"), "`agent` cannot be `butler`; in `house` there are: concierge, safety, secret"),
         (Opening(CHAT, scenario="manor"), "There is no such scenario; there are: house, notes"),
         (Opening(CHAT, retrieval=False), "`retrieval` cannot be off here"),
-        (Opening(CHAT, phrases=("x",) * 201), "`phrases` has at most 200 words"),
+        (Opening(CHAT, phrases=("x",) * 1001), "`phrases` has at most 1,000 words"),
     ],
 )
 async def test_what_cannot_be_opened_is_refused_in_a_sentence(
@@ -205,6 +205,15 @@ async def test_what_cannot_be_opened_is_refused_in_a_sentence(
             async with open_orchestrated(opening, made):
                 pass
     assert says in caught.value.message
+
+
+async def test_no_phrase_of_a_session_gives_way_to_the_words_of_the_notes(house: House, tmp_path: Path) -> None:
+    phrases = tuple(f"word {number}" for number in range(150))
+    async with orchestra(house, tmp_path) as made:
+        async with open_orchestrated(Opening(CHAT, phrases=phrases), made) as opened:
+            assert opened.config.vocabulary == phrases
+        async with open_orchestrated(Opening(CHAT, phrases=phrases[:99]), made) as opened:
+            assert opened.config.vocabulary == (*phrases[:99], "ORCHID-47")
 
 
 async def test_without_a_voice_or_a_key_there_is_no_session(house: House, tmp_path: Path) -> None:

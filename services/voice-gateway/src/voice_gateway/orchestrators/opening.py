@@ -36,8 +36,8 @@ from voice_gateway.orchestrators.scenario import RETRIEVE, AgentSpec, ProviderNa
 from voice_gateway.orchestrators.toolbox import AgentTools, Caller, Tool
 
 MAX_VOCABULARY: Final = 100
-"""Words that a provider's ears are told."""
-MAX_PHRASES: Final = 200
+"""Words that a session's ears are told, where its own are not more already."""
+MAX_PHRASES: Final = 1000
 
 
 class SilentVoice(Refused):
@@ -155,7 +155,7 @@ async def _known(opening: Opening, orchestra: Orchestra, provider: ProviderName)
         there = ", ".join(agent.name for agent in scenario.agents)
         raise InvalidConfig(f"`agent` cannot be `{opening.agent}`; in `{scenario.name}` there are: {there}.")
     if len(opening.phrases) > MAX_PHRASES:
-        raise InvalidConfig(f"`phrases` has at most {MAX_PHRASES} words for the ears.")
+        raise InvalidConfig(f"`phrases` has at most {MAX_PHRASES:,} words for the ears.")
     state, recalled = await asyncio.gather(
         _loaded(opening, orchestra),
         remembered(
@@ -199,8 +199,9 @@ async def _loaded(opening: Opening, orchestra: Orchestra) -> State:
 def _config(known: _Known) -> RealtimeConfig:
     """The session's settings, with the words that its ears listen for: its own phrases, and those of the notes."""
     opening = known.opening
-    words = (*opening.phrases, *opening.config.vocabulary, *known.orchestra.words.known)
-    return opening.config.model_copy(update={"vocabulary": tuple(dict.fromkeys(words))[:MAX_VOCABULARY]})
+    own = tuple(dict.fromkeys((*opening.phrases, *opening.config.vocabulary)))
+    of_notes = known.orchestra.words.known[: max(0, MAX_VOCABULARY - len(own))]
+    return opening.config.model_copy(update={"vocabulary": tuple(dict.fromkeys((*own, *of_notes)))})
 
 
 def _cascade(known: _Known) -> tuple[Session, RealtimeConfig, Capabilities]:
