@@ -50,3 +50,13 @@ def test_a_file_of_agents_or_tools_that_is_wrong_stops_the_start_with_its_senten
     with pytest.raises(SystemExit):
         main()
     assert says in capsys.readouterr().err
+
+
+def test_a_voice_that_is_not_there_stops_the_start_and_those_that_are_there_are_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TALKDOWN_VOICE", "local")
+    monkeypatch.setenv("TALKDOWN_VOICE_NAME", "af_hart")
+    with pytest.raises(SystemExit):
+        main()
+    assert "no voice af_hart: set TALKDOWN_VOICE_NAME to af_heart" in capsys.readouterr().err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from chassis.server import run
 from chassis.settings import load, stop
+from voice_gateway import opening
 from voice_gateway.app import create_app
 from voice_gateway.errors import VoiceError
 from voice_gateway.orchestrators.orchestra import check
@@ -14,6 +15,7 @@ def main() -> None:
     """Read the settings and serve."""
     settings = load(Settings)
     try:
+        opening.check(settings)
         check(settings)
     except VoiceError as error:
         stop(error.message)

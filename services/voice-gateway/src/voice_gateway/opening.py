@@ -38,6 +38,17 @@ class Senses:
             raise MouthSaturated
 
 
+def check(settings: Settings) -> None:
+    """Look whether the voice that the settings name is there, before anything is loaded for it."""
+    if settings.chosen_voice != "local" or settings.mouth != "local" or not settings.voice_name:
+        return
+    from voice_gateway.mouth.local import SHIPPED
+
+    names = sorted(file.stem for file in SHIPPED.glob("*.bin"))
+    if settings.voice_name not in names:
+        raise VoiceUnknown(f"There is no voice {settings.voice_name}: set TALKDOWN_VOICE_NAME to {' or '.join(names)}.")
+
+
 @asynccontextmanager
 async def open_senses(settings: Settings) -> AsyncGenerator[Senses | None]:
     """Open them, and give None where the voice is silent or a provider's. Their models are loaded meanwhile."""
