@@ -1,18 +1,18 @@
 // A session that the server holds, over one WebSocket: the microphone goes up as PCM at 16 kHz, the voice comes down at
-// 24 kHz, and both pass through worklets. Sound belongs to the response that was begun last; between an interruption and
-// the next response there is none, so that nothing late is heard.
+// 24 kHz. Sound belongs to the response that was begun last; between an interruption and the next response there is none,
+// so that nothing late is heard.
 
 import { mayReturn, subprotocols } from "./events.js";
 import { INPUT_RATE, liveEventOf } from "./live-events.js";
 import { RATE } from "./ring.js";
 import { Sound } from "./sound.js";
+import { SoundSocket } from "./sound-socket.js";
 
-/** @import { Levels } from "./voice" */
 /** @import { Live, LiveEvent, LiveListener, Ready } from "./live" */
 
 /** How long a session may take to say that it is there, in milliseconds: a provider has to answer, too. */
 const OPENING = 20_000;
-/** Unsent sound of 5 s: nobody reads at the other end, or there is none. */
+/** Bytes of 5 s of sound. */
 const STALLED = INPUT_RATE * 2 * 5;
 
 /**
@@ -40,16 +40,10 @@ export class LiveRefused extends Error {
 }
 
 /** @implements {Live} */
-export class LiveWire {
+export class LiveWire extends SoundSocket {
   kind = /** @type {const} */ ("server");
   /** @type {Ready} */
   ready;
-  /** @type {WebSocket} */
-  #socket;
-  /** @type {Sound | null} */
-  #sound = null;
-  #closed = false;
-  #open = true;
   /** The response whose sound comes now; null: whatever comes is late. @type {string | null} */
   #response = null;
   /** Sound that came before it could be played. @type {{ id: string, samples: Int16Array }[]} */
@@ -61,9 +55,9 @@ export class LiveWire {
    * @param {Ready} ready
    */
   constructor(opening, socket, ready) {
+    super(socket, opening.listener, STALLED);
     this.opening = opening;
     this.ready = ready;
-    this.#socket = socket;
   }
 
   /**
@@ -77,7 +71,7 @@ export class LiveWire {
     try {
       const wire = new LiveWire(opening, socket, await ready(socket, opening));
       socket.addEventListener("message", ({ data }) => wire.#take(data));
-      socket.addEventListener("close", ({ code, reason }) => wire.#lost(reason, mayReturn(code)));
+      socket.addEventListener("close", ({ code, reason }) => wire.lost(reason, mayReturn(code)));
       await wire.#start();
       opening.signal.throwIfAborted();
       if (socket.readyState !== 1) throw new LiveRefused("The voice connection was closed.", true);
@@ -90,35 +84,37 @@ export class LiveWire {
 
   async #start() {
     const { microphone, listener, sound = Sound.open } = this.opening;
-    this.#sound = await sound(
+    const opened = await sound(
       microphone,
       {
-        captured: (pcm) => this.#capture(pcm),
-        began: (id) => !this.#closed && listener.began(id),
-        played: (id, samples) => !this.#closed && listener.played(id, (samples * 1000) / RATE),
-        over: () => !this.#closed && listener.idle(),
+        captured: (pcm) => this.capture(pcm),
+        began: (id) => !this.closed && listener.began(id),
+        played: (id, samples) => !this.closed && listener.played(id, (samples * 1000) / RATE),
+        over: () => !this.closed && listener.idle(),
       },
       INPUT_RATE,
     );
-    for (const { id, samples } of this.#early.splice(0)) this.#sound.add(id, samples);
-    if (this.#sound.blocked) listener.blocked();
+    for (const { id, samples } of this.#early.splice(0)) opened.add(id, samples);
+    this.useSound(opened);
   }
 
-  /** @param {ArrayBuffer} pcm */
-  #capture(pcm) {
-    if (!this.#open || this.#closed || this.#socket.readyState !== 1) return;
-    if (this.#socket.bufferedAmount > STALLED) return this.#lost("The network to the voice is gone.", true);
-    this.#socket.send(pcm);
+  /**
+   * @protected
+   * @override
+   * @param {ArrayBuffer} pcm
+   */
+  sendSound(pcm) {
+    this.socket.send(pcm);
   }
 
   /** @param {unknown} data */
   #take(data) {
-    if (this.#closed) return;
+    if (this.closed) return;
     if (data instanceof ArrayBuffer) return this.#play(new Int16Array(data, 0, data.byteLength >> 1));
     const event = liveEventOf(data);
     if (event === null) return;
     if (event.type === "response_started") this.#response = event.response_id;
-    else if (event.type === "response_ended") this.#sound?.end(event.response_id);
+    else if (event.type === "response_ended") this.sound?.end(event.response_id);
     else if (event.type === "interrupted") this.silence();
     this.opening.listener.event(event);
   }
@@ -126,66 +122,14 @@ export class LiveWire {
   /** @param {Int16Array} samples */
   #play(samples) {
     if (this.#response === null) return;
-    if (this.#sound === null) this.#early.push({ id: this.#response, samples });
-    else this.#sound.add(this.#response, samples);
-  }
-
-  /** @param {Record<string, unknown>} message */
-  send(message) {
-    if (!this.#closed && this.#socket.readyState === 1) this.#socket.send(JSON.stringify(message));
-  }
-
-  /** @param {boolean} held */
-  hold(held) {
-    this.#sound?.hold(held);
+    if (this.sound === null) this.#early.push({ id: this.#response, samples });
+    else this.sound.add(this.#response, samples);
   }
 
   silence() {
     this.#response = null;
     this.#early = [];
-    this.#sound?.clear();
-  }
-
-  /** @param {boolean} open */
-  listen(open) {
-    this.#open = open;
-  }
-
-  /** @param {MediaStream} stream */
-  async useMicrophone(stream) {
-    await this.#sound?.useMicrophone(stream);
-  }
-
-  /** @param {string} deviceId */
-  async useSpeaker(deviceId) {
-    await this.#sound?.useSpeaker(deviceId);
-  }
-
-  async unblock() {
-    await this.#sound?.resume();
-  }
-
-  /** @returns {Levels} */
-  levels() {
-    const levels = this.#sound?.levels() ?? { agent: 0, microphone: 0 };
-    return this.#open ? levels : { ...levels, microphone: 0 };
-  }
-
-  close() {
-    if (this.#closed) return;
-    this.#closed = true;
-    this.#sound?.close();
-    this.#socket.close(1000, "stopped");
-  }
-
-  /**
-   * @param {string} why
-   * @param {boolean} again
-   */
-  #lost(why, again) {
-    if (this.#closed) return;
-    this.close();
-    this.opening.listener.lost(why || "The voice connection was closed.", again);
+    this.sound?.clear();
   }
 }
 

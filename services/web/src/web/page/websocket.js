@@ -1,17 +1,18 @@
-// A session over the WebSocket: events and sound on one wire, for where WebRTC does not reach. The microphone is
-// captured, and the answer played, by worklets; how far it was played is told by the one that plays it.
+// A session over the WebSocket: events and sound on one wire, for where WebRTC does not reach. How far the answer was
+// played is told by the worklet that plays it.
 
 import { eventOf, mayReturn, sound, subprotocols } from "./events.js";
 import { fromBase64, toBase64 } from "./pcm.js";
 import { RATE } from "./ring.js";
 import { Sound } from "./sound.js";
+import { SoundSocket } from "./sound-socket.js";
 
 /** @import { RealtimeClientEvent, RealtimeServerEvent } from "openai/resources/realtime/realtime" */
-/** @import { Levels, Transport, TransportListener } from "./voice" */
+/** @import { Transport, TransportListener } from "./voice" */
 
 /** How long a session may take to say that it is there, in milliseconds. */
 const OPENING = 10_000;
-/** Unsent sound of 5 s: nobody reads at the other end, or there is none. */
+/** Bytes of 5 s of sound. */
 const STALLED = 320_000;
 
 /**
@@ -26,28 +27,22 @@ const STALLED = 320_000;
  */
 
 /** @implements {Transport} */
-export class OverWebSocket {
+export class OverWebSocket extends SoundSocket {
   kind = /** @type {const} */ ("websocket");
-  /** @type {WebSocket} */
-  #socket;
-  /** @type {Sound | null} */
-  #sound = null;
-  #closed = false;
   #stands = false;
-  #open = true;
   /** Milliseconds that came, and were played, of each response that may still be asked about. */
   /** @type {Map<string, { received: number, played: number }>} */
   #responses = new Map();
 
   /** @param {Opening} opening */
   constructor(opening) {
+    super(opening.connect(opening.url, subprotocols(opening.credential)), opening.listener, STALLED);
     this.opening = opening;
-    this.#socket = opening.connect(opening.url, subprotocols(opening.credential));
-    this.#socket.addEventListener("message", ({ data }) => {
+    this.socket.addEventListener("message", ({ data }) => {
       const event = eventOf(data);
-      if (event !== null && !this.#closed) this.#take(event);
+      if (event !== null && !this.closed) this.#take(event);
     });
-    this.#socket.addEventListener("close", ({ code, reason }) => this.#lost(reason, mayReturn(code)));
+    this.socket.addEventListener("close", ({ code, reason }) => this.lost(reason, mayReturn(code)));
   }
 
   /**
@@ -58,7 +53,7 @@ export class OverWebSocket {
   static async open(opening) {
     const transport = new OverWebSocket(opening);
     try {
-      await created(transport.#socket, opening.signal);
+      await created(transport.socket, opening.signal);
       if (opening.microphone !== null) await transport.#start(opening.microphone);
       opening.signal.throwIfAborted();
       transport.#stands = true;
@@ -71,8 +66,8 @@ export class OverWebSocket {
 
   /** @param {MediaStream} microphone */
   async #start(microphone) {
-    this.#sound = await Sound.open(microphone, {
-      captured: (pcm) => this.#capture(pcm),
+    const opened = await Sound.open(microphone, {
+      captured: (pcm) => this.capture(pcm),
       began: (id) => this.#tell("output_audio_buffer.started", id),
       played: (id, samples) => {
         const response = this.#responses.get(id);
@@ -84,13 +79,15 @@ export class OverWebSocket {
         this.#tell("output_audio_buffer.stopped", id);
       },
     });
-    if (this.#sound.blocked) this.opening.listener.blocked();
+    this.useSound(opened);
   }
 
-  /** @param {ArrayBuffer} pcm */
-  #capture(pcm) {
-    if (!this.#open || this.#socket.readyState !== WebSocket.OPEN) return;
-    if (this.#socket.bufferedAmount > STALLED) return this.#lost("The network to the voice is gone.", true);
+  /**
+   * @protected
+   * @override
+   * @param {ArrayBuffer} pcm
+   */
+  sendSound(pcm) {
     this.send(sound(toBase64(pcm)));
   }
 
@@ -103,9 +100,9 @@ export class OverWebSocket {
       const samples = fromBase64(event.delta);
       const response = this.#responses.get(event.response_id);
       if (response !== undefined) response.received += (samples.length * 1000) / RATE;
-      if (response !== undefined) this.#sound?.add(event.response_id, samples);
+      if (response !== undefined) this.sound?.add(event.response_id, samples);
     } else if (event.type === "response.output_audio.done") {
-      this.#sound?.end(event.response_id);
+      this.sound?.end(event.response_id);
     }
     this.opening.listener.event(event);
   }
@@ -116,24 +113,22 @@ export class OverWebSocket {
    * @param {string} id
    */
   #tell(type, id) {
-    if (!this.opening.paced && !this.#closed) this.opening.listener.event({ type, response_id: id, event_id: "" });
+    if (!this.opening.paced && !this.closed) this.opening.listener.event({ type, response_id: id, event_id: "" });
   }
 
-  /** @param {RealtimeClientEvent} event */
+  /**
+   * @override
+   * @param {RealtimeClientEvent} event
+   */
   send(event) {
     if (event.type === "output_audio_buffer.clear" && !this.opening.paced) return;
-    if (this.#socket.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify(event));
-  }
-
-  /** @param {boolean} held */
-  hold(held) {
-    this.#sound?.hold(held);
+    super.send(event);
   }
 
   /** What comes late of a response that was cleared is not played. */
   clear() {
     this.#responses.clear();
-    this.#sound?.clear();
+    this.sound?.clear();
   }
 
   /** @param {string} responseId */
@@ -146,46 +141,15 @@ export class OverWebSocket {
     return this.#responses.get(responseId)?.received ?? null;
   }
 
-  /** @param {boolean} open */
-  listen(open) {
-    this.#open = open;
-  }
-
-  /** @param {MediaStream} stream */
-  async useMicrophone(stream) {
-    await this.#sound?.useMicrophone(stream);
-  }
-
-  /** @param {string} deviceId */
-  async useSpeaker(deviceId) {
-    await this.#sound?.useSpeaker(deviceId);
-  }
-
-  async unblock() {
-    await this.#sound?.resume();
-  }
-
-  /** @returns {Levels} */
-  levels() {
-    const levels = this.#sound?.levels() ?? { agent: 0, microphone: 0 };
-    return this.#open ? levels : { ...levels, microphone: 0 };
-  }
-
-  close() {
-    if (this.#closed) return;
-    this.#closed = true;
-    this.#sound?.close();
-    this.#socket.close(1000, "stopped");
-  }
-
   /**
+   * Before the session stands, whoever opens it hears why it does not.
+   * @protected
+   * @override
    * @param {string} why
    * @param {boolean} again
    */
-  #lost(why, again) {
-    if (this.#closed || !this.#stands) return;
-    this.close();
-    this.opening.listener.lost(why || "The voice connection was closed.", again);
+  lost(why, again) {
+    if (this.#stands) super.lost(why, again);
   }
 }
 
