@@ -13,6 +13,7 @@ needs it. https://platform.openai.com/docs/api-reference/realtime-sessions/creat
 
 from __future__ import annotations
 
+import importlib
 import logging
 import re
 from typing import TYPE_CHECKING, Annotated, cast
@@ -125,9 +126,10 @@ class OpenAIVoice:
                 raise refusal from None
         return Minted(given.value, given.expires_at)
 
-    def warm(self) -> None:
-        """Import what the first call would wait for."""
-        _ = self._open().realtime.client_secrets
+    @staticmethod
+    def warm() -> None:
+        """Import what the first call would wait for; in a thread, so that the client is left to the loop."""
+        importlib.import_module("openai.resources.realtime.client_secrets")
 
     async def close(self) -> None:
         """Close the connections to the provider."""
