@@ -26,19 +26,23 @@ TOUCHED = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mob
 def test_the_orb_moves_with_the_agent_s_audio_and_not_the_microphone_s(opens: Opens) -> None:
     voice = voiced(opens).start()
 
-    def level() -> str:
-        voice.page.evaluate(FRAMES)
-        return voice.page.evaluate("() => document.getElementById('orb').style.getPropertyValue('--level')")
+    def level_becomes(level: float) -> None:
+        voice.page.wait_for_function(
+            "(level) => Number(document.getElementById('orb').style.getPropertyValue('--level')) === level", arg=level
+        )
 
     voice.does("call.level = { agent: 0, microphone: 0.9 }")
-    assert float(level()) == 0
+    voice.page.wait_for_function(
+        "() => Number(document.getElementById('mute').style.getPropertyValue('--level')) === 0.9"
+    )
+    level_becomes(0)
     voice.ask()
     voice.does("call.level = { agent: 0.25, microphone: 0.9 }; call.says(0)")
     expect(voice.page.locator("#orb")).to_have_attribute("data-state", "speaking")
-    assert float(level()) == 0.25
+    level_becomes(0.25)
     small: Any = voice.page.locator(".orb-core").bounding_box()
     voice.does("call.level = { agent: 1, microphone: 0 }")
-    assert float(level()) == 1
+    level_becomes(1)
     voice.page.wait_for_function(
         "(width) => document.querySelector('.orb-core').getBoundingClientRect().width > width + 3", arg=small["width"]
     )

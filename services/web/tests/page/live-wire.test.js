@@ -74,6 +74,7 @@ function opening() {
     connect: (_url, protocols) => ((seen.protocols = protocols), socket),
     sound: async (_microphone, listener, rate) => {
       Object.assign(seen, { rate, captured: listener.captured });
+      await seen.soundWaits;
       return sound;
     },
     listener: {
@@ -181,4 +182,18 @@ test("words are found in their text behind those that were said before, marks be
   assert.deepEqual(placeOf(" the code", text, 12), [31, 39]);
   assert.equal(placeOf("nothing of this kind", text, 40), null);
   assert.equal(placeOf(" … ", text, 0), null);
+});
+
+test("a session that ends while its sound is being opened is refused, is not lost, and leaves no sound behind", async () => {
+  const { socket, sound, seen, opened } = opening();
+  let opens = () => undefined;
+  seen.soundWaits = new Promise((resolve) => (opens = resolve));
+  socket.opens();
+  socket.says({ type: "ready" });
+  await new Promise((resolve) => setTimeout(resolve));
+  socket.ends(1001, "The service is stopping.");
+  opens();
+  await assert.rejects(opened, LiveRefused);
+  assert.deepEqual(seen.lost, []);
+  assert.equal(sound.closed, true);
 });

@@ -68,15 +68,20 @@ export class LiveWire extends SoundSocket {
   static async open(opening) {
     const socket = opening.connect(opening.url, subprotocols(opening.credential));
     socket.binaryType = "arraybuffer";
+    /** @type {LiveWire | null} */
+    let opened = null;
     try {
       const wire = new LiveWire(opening, socket, await ready(socket, opening));
+      opened = wire;
       socket.addEventListener("message", ({ data }) => wire.#take(data));
       socket.addEventListener("close", ({ code, reason }) => wire.lost(reason, mayReturn(code)));
       await wire.#start();
       opening.signal.throwIfAborted();
       if (socket.readyState !== 1) throw new LiveRefused("The voice connection was closed.", true);
+      wire.stands = true;
       return wire;
     } catch (error) {
+      opened?.close();
       socket.close(1000, "stopped");
       throw error;
     }

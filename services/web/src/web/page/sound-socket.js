@@ -15,6 +15,8 @@ export class SoundSocket {
   sound = null;
   /** @protected */
   closed = false;
+  /** @protected before it stands, whoever opens it hears why it does not */
+  stands = false;
   #open = true;
   #listener;
   #stalled;
@@ -42,11 +44,12 @@ export class SoundSocket {
   }
 
   /**
-   * Be heard: take up the sound that was opened.
+   * Be heard: take up the sound that was opened, unless it came too late.
    * @protected
    * @param {Sound} sound
    */
   useSound(sound) {
+    if (this.closed) return sound.close();
     this.sound = sound;
     if (sound.blocked) this.#listener.blocked();
   }
@@ -109,7 +112,7 @@ export class SoundSocket {
    * @param {boolean} again
    */
   lost(why, again) {
-    if (this.closed) return;
+    if (this.closed || !this.stands) return;
     this.close();
     this.#listener.lost(why || "The voice connection was closed.", again);
   }

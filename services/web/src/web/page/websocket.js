@@ -29,7 +29,6 @@ const STALLED = 320_000;
 /** @implements {Transport} */
 export class OverWebSocket extends SoundSocket {
   kind = /** @type {const} */ ("websocket");
-  #stands = false;
   /** Milliseconds that came, and were played, of each response that may still be asked about. */
   /** @type {Map<string, { received: number, played: number }>} */
   #responses = new Map();
@@ -56,7 +55,7 @@ export class OverWebSocket extends SoundSocket {
       await created(transport.socket, opening.signal);
       if (opening.microphone !== null) await transport.#start(opening.microphone);
       opening.signal.throwIfAborted();
-      transport.#stands = true;
+      transport.stands = true;
       return transport;
     } catch (error) {
       transport.close();
@@ -139,17 +138,6 @@ export class OverWebSocket extends SoundSocket {
   /** @param {string} responseId */
   received(responseId) {
     return this.#responses.get(responseId)?.received ?? null;
-  }
-
-  /**
-   * Before the session stands, whoever opens it hears why it does not.
-   * @protected
-   * @override
-   * @param {string} why
-   * @param {boolean} again
-   */
-  lost(why, again) {
-    if (this.#stands) super.lost(why, again);
   }
 }
 
