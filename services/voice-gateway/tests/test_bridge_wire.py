@@ -227,6 +227,7 @@ async def test_every_event_comes_down_as_its_fields_are(bridge: Bridge) -> None:
         ('{"type": "dance"}', "unknown_message"),
         ('{"type": "text"}', "invalid_message"),
         ('{"type": "text", "text": "  "}', "blank_question"),
+        (json.dumps({"type": "text", "text": "a\0b"}), "invalid_message"),
         (json.dumps({"type": "text", "text": "a" * 2001}), "question_too_long"),
         ('{"type": "played", "response_id": "r", "ms": -1}', "invalid_message"),
         ('{"type": "activity_start"}', "not_by_hand"),

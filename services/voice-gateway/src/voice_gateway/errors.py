@@ -230,11 +230,12 @@ class AudioNotHere(EventError):
 
 
 class AnswerFailed(VoiceError):
-    """The answer could not be finished; ask again. ``failure`` is the code that the client gets."""
+    """The answer could not be finished; ask again."""
 
     def __init__(self, message: str | None = None, *, failure: str | None = None) -> None:
         super().__init__(message)
         self.failure = failure or self.code
+        """The code that the client gets."""
 
 
 class AgentUnreachable(AnswerFailed):

@@ -142,13 +142,15 @@ def read(frame: str) -> Said:
     try:
         said = _said.validate_python(told)
     except ValidationError as error:
-        raise BadMessage("invalid_message", _first(error)) from error
+        raise BadMessage("invalid_message", _first(error, below=1)) from error
     if isinstance(said, Text):
         _check(said.text)
     return said
 
 
 def _check(text: str) -> None:
+    if "\0" in text:
+        raise BadMessage("invalid_message", "`text` holds the character NUL; leave it out.")
     if not text.strip():
         raise BadMessage("blank_question", "The question is blank; ask it in words.")
     if len(text) > MAX_QUESTION_LENGTH:
@@ -166,9 +168,10 @@ def _object(frame: str) -> JsonObject | None:
     return cast(JsonObject, told) if isinstance(told, dict) else None
 
 
-def _first(error: ValidationError) -> str:
+def _first(error: ValidationError, below: int = 0) -> str:
+    """The first mistake; its place is named from ``below`` on (a union's begins with the kind of message)."""
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-    places = [str(part) for part in first["loc"] if part not in KINDS]
+    places = [str(part) for part in first["loc"][below:]]
     return f"`{'.'.join(places)[:200]}` cannot be this: {first['msg'][:200]}."
 
 
