@@ -233,7 +233,7 @@ async def test_a_model_hands_over_and_the_trace_shows_both_agents_with_their_tok
     assert [one["gen_ai.usage.input_tokens"] for one in counted] == [22, 11]
     assert [one["gen_ai.usage.output_tokens"] for one in counted] == [14, 7]
     assert all("talkdown.time_to_first_token" in one for one in counted)
-    assert [event.name for event in agents[0].events] == ["first chunk"]
+    assert [event.name for event in agents[0].events] == ["first_chunk"]
 
 
 def test_models_that_reason_are_known_by_their_names() -> None:

@@ -40,7 +40,7 @@ from voice_gateway.orchestrators.toolbox import UNTAGGED, AgentTools, Tool
 
 MAX_ROUNDS: Final = 5
 """Rounds of tools in one turn (O5); after them the model answers without."""
-FIRST_CHUNK: Final = "first chunk"
+FIRST_CHUNK: Final = "first_chunk"
 """What happens in the span of an agent when its first words are on their way to the mouth."""
 NO_ANSWER: Final = "The model gave no answer; ask again."
 SAVE_S: Final = 2.0

@@ -27,7 +27,7 @@ from voice_gateway.mouth.port import Manner, Mouth, Spoken
 from voice_gateway.pacing import Pacer
 from voice_gateway.playout import FRAME_BYTES, Frame, Playout, Speech
 
-FIRST_SOUND = "first sound"
+FIRST_SOUND = "first_sound_played"
 """In the trace of a turn, its first sound is made."""
 PIECE_S = 25.0
 """A mouth that is silent for so long in the middle of a chunk has failed."""
