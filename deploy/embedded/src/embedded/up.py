@@ -15,6 +15,7 @@ import os
 import secrets
 import signal
 import time
+from collections.abc import Mapping
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,6 +25,7 @@ from embedded.data import DataFolder, Run
 from embedded.folder import checked_folder, first_markdown
 from embedded.indexing import show_indexing
 from embedded.leftovers import end_leftovers
+from embedded.named_files import current_folder, with_whole_paths
 from embedded.ports import LOOPBACK, listen
 from embedded.screen import Screen
 from embedded.servers import Servers
@@ -54,6 +56,7 @@ class Plan:
     traces: socket
     settings: Settings
     run: Run
+    inherited: Mapping[str, str]
 
 
 def up(options: Options, screen: Screen) -> None:
@@ -68,6 +71,7 @@ def up(options: Options, screen: Screen) -> None:
         traces = held.enter_context(closing(listen(LOOPBACK, 0)))
         end_leftovers(data)
         settings = Settings.read(os.environ)
+        inherited = with_whole_paths(os.environ, current_folder())
         run = Run(
             pid=os.getpid(),
             folder=str(folder),
@@ -84,7 +88,7 @@ def up(options: Options, screen: Screen) -> None:
             screen.say("There is no Markdown in it yet: save a .md file there, and it is found at once.")
         screen.say(f"Data in {data.path} (kept between runs; delete it to start over)")
         try:
-            asyncio.run(_run(Plan(folder, data, places, traces, settings, run), screen, began))
+            asyncio.run(_run(Plan(folder, data, places, traces, settings, run, inherited), screen, began))
         finally:
             data.forget_run()
         screen.say("Stopped. The data stays where it is.")
@@ -105,9 +109,8 @@ async def _run(plan: Plan, screen: Screen, began: float) -> None:
                 screen.say("Made its database.")
             supervisor.start(*servers.children)
             await supervisor.until_ready(servers.children)
-            told = environment(
-                plan.places, folder=plan.folder, data=plan.data, shared=_shared(plan, servers), inherited=os.environ
-            )
+            shared = _shared(plan, servers)
+            told = environment(plan.places, folder=plan.folder, data=plan.data, shared=shared, inherited=plan.inherited)
             services = [service(name, plan.places, told, plan.data) for name in MODULES]
             supervisor.start(*services)
             supervisor.beside(_serve_traces(plan.traces, supervisor))

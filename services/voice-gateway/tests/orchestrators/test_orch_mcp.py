@@ -157,3 +157,33 @@ def test_a_file_names_servers_and_takes_secrets_from_the_environment(
     assert config.headers == {"authorization": "Bearer t1"}
     with pytest.raises(McpConfigError, match="cannot be read"):
         servers_in(str(tmp_path / "none.json"))
+
+
+def test_relative_paths_are_paths_from_the_folder_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    house = tmp_path / "house"
+    (house / "sub").mkdir(parents=True)
+    (house / "tides.py").touch()
+    servers = {
+        "plain": {"command": "python", "args": ["tides.py", "--fast"]},
+        "placed": {"command": "bin/serve", "args": ["tides.py", "-x"], "cwd": "sub"},
+        "far": {"command": "/bin/serve", "cwd": "/"},
+        "web": {"url": "http://plants.example/mcp"},
+    }
+    (house / "mcp.json").write_text(json.dumps({"mcpServers": servers}))
+    monkeypatch.chdir(tmp_path)
+    told = servers_in("house/mcp.json")
+    assert (told["plain"].command, told["plain"].args) == ("python", ("tides.py", "--fast"))
+    assert told["plain"].cwd == str(house)
+    assert (told["placed"].command, told["placed"].cwd) == (f"{house}/bin/serve", f"{house}/sub")
+    assert told["placed"].args == (f"{house}/tides.py", "-x")
+    assert (told["far"].command, told["far"].cwd) == ("/bin/serve", "/")
+    assert told["web"].cwd is None
+
+
+async def test_a_server_named_from_its_own_folder_is_started(tmp_path: Path) -> None:
+    (tmp_path / "house.py").symlink_to(HOUSE)
+    (tmp_path / "mcp.json").write_text(
+        json.dumps({"mcpServers": {"house": {"command": sys.executable, "args": ["house.py"]}}})
+    )
+    async with tools_of(**servers_in(str(tmp_path / "mcp.json"))) as tools:
+        assert "house_tide" in tools.names

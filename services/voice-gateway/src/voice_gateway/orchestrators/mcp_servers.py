@@ -2,11 +2,12 @@
 
 ::
 
-    {"mcpServers": {"tides": {"command": "python", "args": ["tides.py"], "env": {"KEY": "${TIDES_KEY}"}},
+    {"mcpServers": {"tides": {"command": ".venv/bin/python", "args": ["tides.py"], "env": {"KEY": "${TIDES_KEY}"}},
                     "plants": {"url": "https://plants.example/mcp", "headers": {"authorization": "Bearer ${TOKEN}"},
                                "tags": ["plants"]}}}
 
 ``${NAME}`` stands for a variable of the environment; servers themselves are given nothing of it but what ``env`` says.
+A server is started in the folder of this file, so relative paths are paths from there; so is a relative ``cwd``.
 """
 
 from __future__ import annotations
@@ -64,7 +65,22 @@ class ServerConfig(_Part):
                 "headers": {name: _filled(value) for name, value in self.headers.items()},
                 "url": _filled(self.url) if self.url else None,
                 "args": tuple(_filled(value) for value in self.args),
+                "command": _filled(self.command) if self.command else None,
+                "cwd": _filled(self.cwd) if self.cwd else None,
             }
+        )
+
+    def started_in(self, folder: Path) -> ServerConfig:
+        """With paths that are whole: a relative ``cwd`` or file is one from ``folder``, where servers are started."""
+        if not self.command:
+            return self
+        cwd = folder / os.path.expanduser(self.cwd or "")
+        command = os.path.expanduser(self.command)
+        args = self.args
+        if cwd != folder:
+            args = tuple(_file_in(folder, cwd, arg) for arg in args)
+        return self.model_copy(
+            update={"command": str(folder / command) if "/" in command else command, "cwd": str(cwd), "args": args}
         )
 
 
@@ -75,12 +91,13 @@ class _File(_Part):
 def servers_in(place: str) -> dict[str, ServerConfig]:
     """The servers of a file by name; :class:`McpConfigError` says what is wrong with it."""
     try:
-        with Path(place).expanduser().open("rb") as file:
+        path = Path(place).expanduser().absolute()
+        with path.open("rb") as file:
             raw = file.read(MAX_BYTES + 1)
         if len(raw) > MAX_BYTES:
             raise McpConfigError(f"{place} has more than {MAX_BYTES} bytes; name a smaller file in TALKDOWN_MCP.")
         told = _File.model_validate(json.loads(raw))
-        return {name: config.filled() for name, config in told.servers.items()}
+        return {name: config.filled().started_in(path.parent) for name, config in told.servers.items()}
     except OSError as error:
         raise McpConfigError(f"{place} cannot be read ({error.strerror}): set TALKDOWN_MCP to a JSON file.") from None
     except ValidationError as error:
@@ -90,6 +107,15 @@ def servers_in(place: str) -> dict[str, ServerConfig]:
         raise McpConfigError(f"{place}: `{where}` cannot be this: {said}.") from None
     except (ValueError, RecursionError) as error:
         raise McpConfigError(f"{place} is not JSON ({error}).") from None
+
+
+def _file_in(folder: Path, cwd: Path, arg: str) -> str:
+    """An argument that names a file of ``folder``, and none of the folder that the server is started in."""
+    try:
+        named = not arg.startswith("-") and (folder / arg).is_file() and not (cwd / arg).exists()
+    except (OSError, ValueError):
+        return arg
+    return str(folder / arg) if named else arg
 
 
 def _filled(text: str) -> str:
