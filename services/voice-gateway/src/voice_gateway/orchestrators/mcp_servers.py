@@ -74,8 +74,8 @@ class ServerConfig(_Part):
         """With paths that are whole: a relative ``cwd`` or file is one from ``folder``, where servers are started."""
         if not self.command:
             return self
-        cwd = folder / os.path.expanduser(self.cwd or "")
-        command = os.path.expanduser(self.command)
+        cwd = folder / os.path.expanduser(self.cwd or "")  # noqa: PTH111 - fails for nobody
+        command = os.path.expanduser(self.command)  # noqa: PTH111 - fails for nobody
         args = self.args
         if cwd != folder:
             args = tuple(_file_in(folder, cwd, arg) for arg in args)
