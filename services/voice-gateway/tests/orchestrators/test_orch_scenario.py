@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
+import yaml
 from orch_fakes import SCENARIO
 
 from voice_gateway.orchestrators.reading import SHIPPED, ScenarioError, load, read, shipped
@@ -97,9 +100,27 @@ def test_the_schema_beside_the_shipped_scenarios_is_made_from_the_models() -> No
         (changed("[safety please]", "['?!']"), 12, "The phrase `?!` has no word in it"),
         (changed("when: danger", "when: danger\n    when: more"), 12, "The field `when` stands twice here"),
         (changed("start: concierge", "start: [concierge"), 3, "This is not YAML"),
-        (changed("start: concierge", "start: &a concierge"), None, ""),
+        (changed("start: concierge", "start: &a concierge"), 2, "Anchors and aliases are not used here"),
+        (changed("handoffs:\n", "handoffs: &all\n"), 8, "Anchors and aliases are not used here"),
+        (changed("  - name: safety", "  - &one\n    name: safety"), 6, "Anchors and aliases are not used here"),
         (changed("start: concierge", "start: *a"), 2, "Anchors and aliases are not used here"),
-        (changed("start: concierge", "start: !!python/name:os.system x"), 2, ""),
+        (changed("start: concierge", "start: !!python/name:os.system x"), 2, "Tags (`!!python/name:os.system`)"),
+        (changed("You greet people.", "!!int abc"), 5, "Tags (`!!int`) are not used here"),
+        (changed("handoffs:\n", "handoffs: !!seq\n"), 8, "Tags (`!!seq`) are not used here"),
+        (changed("You greet people.", "! yes"), 5, "Tags (`!`) are not used here"),
+        (changed("You greet people.", "!<> yes"), 5, "This is not YAML"),
+        (changed("You greet people.", "="), 5, "`=` cannot stand here as it is; put it in quotes"),
+        (changed("You greet people.", "2001-99-99"), 5, "`2001-99-99` cannot stand here as it is; put it in quotes"),
+        (changed("You greet people.", "2001-12-14"), 5, "`instructions` of the agent `concierge` cannot be this"),
+        (changed("start: concierge", "start: concierge\n<<: {colour: amber}"), 3, "A merge (`<<`) is not used here"),
+        (changed("start: concierge", "start: concierge\n[a, b]: c"), 3, "The name of a field is one word"),
+        (changed("start: concierge", "start: concierge\n{a: b}: c"), 3, "The name of a field is one word"),
+        (changed("start: concierge", "start: concierge\n=: c"), 3, "The scenario has a field `=`"),
+        (changed("start: concierge", "start: concierge\n1: c"), 3, "The scenario has a field `1`"),
+        (changed("start: concierge", "start: concierge\n? \n: c"), 3, "The name of a field is one word"),
+        (f"name: {'[' * 2500}", 1, "This is nested deeper than 20 levels"),
+        (f"name: {'{a: ' * 2500}", 1, "This is nested deeper than 20 levels"),
+        ("".join(f"{'  ' * depth}a:\n" for depth in range(25)), 21, "This is nested deeper than 20 levels"),
         (changed("name: house", "name: 7"), 1, "`name` of the scenario cannot be this"),
         ("", 1, "A scenario is a list of fields"),
         ("- a\n- b\n", 1, "A scenario is a list of fields"),
@@ -108,11 +129,71 @@ def test_the_schema_beside_the_shipped_scenarios_is_made_from_the_models() -> No
     ],
 )
 def test_each_mistake_has_its_sentence_and_its_line(text: str, line: int | None, says: str) -> None:
-    if not says and line is None:
-        assert read(text, "house.yaml", TOOLS).start == "concierge"  # an anchor that nobody follows harms nobody
-        return
     mistakes = told(text)
     assert any(where == line and said.startswith(says) for where, said in mistakes), mistakes
+
+
+def test_a_file_that_is_nested_without_end_is_refused_before_it_is_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    read_of = 0
+
+    def counted(text: str, **how: object) -> Iterator[yaml.Event]:
+        nonlocal read_of
+        for event in parse(text, **how):
+            read_of += 1
+            yield event
+
+    parse = cast("Callable[..., Iterator[yaml.Event]]", yaml.parse)
+    monkeypatch.setattr(yaml, "parse", counted)
+    assert told(f"name: {'[' * 200_000}") == [(1, "This is nested deeper than 20 levels; make it flatter.")]
+    assert read_of < 30
+
+
+def agents(count: int) -> str:
+    return "agents:\n" + "".join(f"  - {{name: a{n}, instructions: x}}\n" for n in range(count))
+
+
+def test_a_file_of_nothing_but_mistakes_tells_the_first_of_them() -> None:
+    unknown = "".join(f"a{n}:\n" for n in range(30_000))
+    assert len(told(f"{GOOD}{unknown}")) == 20
+    edges = "handoffs:\n" + "  - {from: x, to: y, when: z}\n" * 8_000
+    assert len(told(f"name: house\nstart: a0\n{agents(50)}{edges}")) == 20
+    fields = "fields:\n" + "".join(f"  f{n}: x\n" for n in range(20_000))
+    asking = "  - {name: a, instructions: '" + "{none} " * 2_000 + "'}\n"
+    mistakes = told(f"name: house\nstart: a\n{fields}agents:\n{asking}")
+    assert "more" in mistakes[0][1]
+    assert len(mistakes[0][1]) < 1_000
+
+
+def test_agents_who_all_hand_over_to_each_other_are_looked_through_at_once() -> None:
+    pairs = [(a, b) for a in range(50) for b in range(50) if a != b]
+    edges = "handoffs:\n" + "".join(f"  - {{from: a{a}, to: a{b}, when: x}}\n" for a, b in pairs)
+    scenario = read(f"name: house\nstart: a0\n{agents(50)}{edges}", "house.yaml", TOOLS)
+    assert len(scenario.edges("a7")) == 49
+
+
+def test_a_text_is_looked_through_once_for_all_who_open_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    file = tmp_path / "house.yaml"
+    for text in (GOOD.replace("house", "once"), changed("name: house", "name: Once")):
+        file.write_text(text)
+        first = _outcome(file)
+        with monkeypatch.context() as changing:
+            changing.delattr(yaml, "compose")
+            assert _outcome(file) == first
+    file.write_text(GOOD)
+    assert _outcome(file) == "house"
+
+
+def _outcome(file: Path) -> str:
+    try:
+        return load(str(file), TOOLS).name
+    except ScenarioError as error:
+        return error.message
+
+
+@pytest.mark.parametrize("character", ["\\0", "\\ud800"])
+def test_a_text_that_nobody_can_store_is_a_mistake_of_its_line(character: str) -> None:
+    mistakes = told(changed("You greet people.", f'"You{character}greet."'))
+    assert [line for line, _ in mistakes] == [5], mistakes
 
 
 def test_a_phrase_leads_to_one_agent_alone() -> None:

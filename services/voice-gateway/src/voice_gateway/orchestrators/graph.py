@@ -5,21 +5,27 @@ Each is a place in the file, as keys and indices, and a sentence that says what 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
+from itertools import chain
 
 from voice_gateway.orchestrators.placeholders import placeholders
 from voice_gateway.orchestrators.scenario import GIVEN_FIELDS, Scenario
 
+MAX_LISTED = 50
+"""Names that one sentence tells."""
 Place = tuple[str | int, ...]
 Mistake = tuple[Place, str]
 
 
-def mistakes(scenario: Scenario, tools: Collection[str] | None) -> list[Mistake]:
-    """All of them; ``tools`` are the names that agents may use, None where that is not known."""
-    found = [*_names(scenario), *_edges(scenario), *_phrases(scenario), *_fields(scenario)]
-    if tools is not None:
-        found += _tools(scenario, tools)
-    return found or [*_loops(scenario)]
+def mistakes(scenario: Scenario, tools: Collection[str] | None) -> Iterator[Mistake]:
+    """One by one; ``tools`` are the names that agents may use, None where that is not known."""
+    found = False
+    used = () if tools is None else _tools(scenario, tools)
+    for mistake in chain(_names(scenario), _edges(scenario), _phrases(scenario), _fields(scenario), used):
+        found = True
+        yield mistake
+    if not found:
+        yield from _loops(scenario)
 
 
 def _names(scenario: Scenario) -> Iterator[Mistake]:
@@ -102,12 +108,14 @@ def _tools(scenario: Scenario, tools: Collection[str]) -> Iterator[Mistake]:
 def _loops(scenario: Scenario) -> Iterator[Mistake]:
     """Loops that a conversation gets into and never out of: no way leads on, or back to the start agent."""
     told: set[str] = set()
+    ways = {agent.name: {edge.target for edge in scenario.edges(agent.name)} for agent in scenario.agents}
+    reached = {name: _reached(ways, name) for name in ways}
     for place, edge in enumerate(scenario.handoffs):
-        loop = _reached(scenario, edge.target)
+        loop = reached[edge.target]
         if edge.source in loop or scenario.start in loop or edge.target in told:
             continue
-        members = {name for name in loop if name in _reached(scenario, name)}
-        if members and loop == members and all(_reached(scenario, name) == members for name in members):
+        members = {name for name in loop if name in reached[name]}
+        if members and loop == members and all(reached[name] == members for name in members):
             told |= members
             names = " and ".join(f"`{name}`" for name in sorted(members))
             yield (
@@ -119,17 +127,18 @@ def _loops(scenario: Scenario) -> Iterator[Mistake]:
             )
 
 
-def _reached(scenario: Scenario, name: str) -> set[str]:
+def _reached(ways: Mapping[str, set[str]], name: str) -> set[str]:
     """The agents that an agent's handoffs lead to, near or far; itself only where they lead back."""
     reached: set[str] = set()
     waiting = [name]
     while waiting:
-        for edge in scenario.edges(waiting.pop()):
-            if edge.target not in reached:
-                reached.add(edge.target)
-                waiting.append(edge.target)
+        further = ways[waiting.pop()] - reached
+        reached |= further
+        waiting += further
     return reached
 
 
 def _list(names: Collection[str]) -> str:
-    return ", ".join(sorted(names))
+    there = sorted(names)
+    more = f", and {len(there) - MAX_LISTED:,} more" if len(there) > MAX_LISTED else ""
+    return ", ".join(there[:MAX_LISTED]) + more

@@ -1,36 +1,56 @@
 """A scenario's file, read: every mistake in it is a sentence with the file and the line.
 
-YAML is taken as plain data: no anchors, no tags, no key twice.
+YAML is taken as plain data: no anchors, no tags, no merges, no key twice, nothing nested without end.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator
+from functools import lru_cache
 from importlib import resources
 from importlib.resources.abc import Traversable
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final, cast
 
 import yaml
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
+from yaml.constructor import SafeConstructor
 
 from voice_gateway.errors import VoiceError
 from voice_gateway.orchestrators.graph import Place, mistakes
 from voice_gateway.orchestrators.scenario import AgentSpec, Edge, Scenario, Voices
 
 MAX_BYTES: Final = 262_144
+MAX_DEPTH: Final = 20
+"""Levels of lists and fields; a scenario needs six."""
+TOO_DEEP: Final = f"This is nested deeper than {MAX_DEPTH} levels; make it flatter."
+MAX_TOLD: Final = 20
+"""Mistakes of one file that are told at once."""
+MAX_VALUE: Final = 64
+"""Characters of a number, a date or a truth value."""
 BESIDE_NOTES: Final = "talkdown.yaml"
 """The name of a scenario that lies in the folder of notes itself."""
+TEXT: Final = "tag:yaml.org,2002:str"
+MERGE: Final = "tag:yaml.org,2002:merge"
+_LOADER: Final[type[yaml.CSafeLoader | yaml.SafeLoader]] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""The one in C where PyYAML was built with it: it is ten times as fast, and what this finds is the same."""
+_UNSTORABLE: Final = re.compile("[\0\ud800-\udfff]")
 SHIPPED: Final = resources.files("voice_gateway") / "scenarios"
 
 
+Said = tuple[int | None, str]
+"""A mistake: its line, from 1, and the sentence."""
+
+
 class ScenarioError(VoiceError):
-    """A scenario cannot be used. ``mistakes`` are all of them, each with the line, from 1, where it stands."""
+    """A scenario cannot be used. ``mistakes`` are the first of them, each with the line where it stands."""
 
     code = "invalid_scenario"
 
-    def __init__(self, file: str, mistakes: list[tuple[int | None, str]]) -> None:
+    def __init__(self, file: str, mistakes: list[Said]) -> None:
         self.file, self.mistakes = file, mistakes
         super().__init__("\n".join(f"{file}{f', line {line}' if line else ''}: {said}" for line, said in mistakes))
 
@@ -69,73 +89,131 @@ def _read(file: Traversable | Path, name: str, tools: Collection[str] | None) ->
 
 def read(text: str, name: str, tools: Collection[str] | None = None) -> Scenario:
     """Read a scenario's text; ``name`` is what mistakes call its file."""
-    document = _composed(text, name)
+    outcome = _outcome(text, None if tools is None else frozenset(tools))
+    if isinstance(outcome, Scenario):
+        return outcome
+    raise ScenarioError(name, list(outcome))
+
+
+@lru_cache(maxsize=8)
+def _outcome(text: str, tools: frozenset[str] | None) -> Scenario | tuple[Said, ...]:
+    """The scenario, or its mistakes; every opening asks, and the text has changed since in hardly any of them."""
+    try:
+        document = _composed(text)
+    except _Unreadable as unreadable:
+        return (unreadable.said,)
+    if wrong := [*islice(_unusable(document), MAX_TOLD)]:
+        return tuple(wrong)
     try:
         scenario = Scenario.model_validate(_plain(document))
     except ValidationError as error:
-        faults = [*_telling(error)]
-        raise ScenarioError(name, [_said(document, fault) for fault in faults]) from None
-    wrong = mistakes(scenario, tools)
-    if wrong:
-        raise ScenarioError(name, [(_line(document, place), said) for place, said in wrong])
-    return scenario
+        return tuple(_said(document, fault) for fault in islice(_telling(error), MAX_TOLD))
+    found = islice(mistakes(scenario, tools), MAX_TOLD)
+    return tuple((_line(document, place), said) for place, said in found) or scenario
 
 
 def _telling(error: ValidationError) -> Iterator[ErrorDetails]:
     """The faults without those that only follow from others: a list is not too short for its items being wrong."""
     faults = error.errors(include_url=False, include_context=False)
+    wrong_inside = {fault["loc"][0] for fault in faults if len(fault["loc"]) > 1}
     for fault in faults:
-        inside = any(len(other["loc"]) > 1 and other["loc"][0] == fault["loc"][0] for other in faults)
-        if not (fault["type"] == "too_short" and inside):
+        if not (fault["type"] == "too_short" and fault["loc"][0] in wrong_inside):
             yield fault
 
 
-def _composed(text: str, name: str) -> yaml.MappingNode:
+class _Unreadable(Exception):
+    """The text is no plain YAML; what follows is not looked at."""
+
+    def __init__(self, line: int | None, said: str) -> None:
+        super().__init__(said)
+        self.said: Said = (line, said)
+
+
+def _composed(text: str) -> yaml.MappingNode:
     try:
-        for event in cast("Iterator[yaml.Event]", yaml.parse(text, Loader=yaml.SafeLoader)):
-            if isinstance(event, yaml.AliasEvent):
-                line = event.start_mark.line + 1
-                raise ScenarioError(name, [(line, "Anchors and aliases are not used here; write it out.")])
-        document = cast("yaml.Node | None", yaml.compose(text, Loader=yaml.SafeLoader))
+        return _checked(text)
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        said = f"This is not YAML: {error.problem or error.context}."
-        raise ScenarioError(name, [(mark.line + 1 if mark else None, said)]) from None
+        mark, problem = error.problem_mark or error.context_mark, error.problem or error.context
+        said = TOO_DEEP if problem == "exceeded maximum nesting depth" else f"This is not YAML: {problem}."
+        raise _Unreadable(mark.line + 1 if mark else None, said) from None
     except yaml.YAMLError:
-        raise ScenarioError(name, [(None, "This is not YAML: it holds a character that may not be in it.")]) from None
-    except RecursionError:
-        raise ScenarioError(name, [(None, "This is nested too deeply.")]) from None
+        raise _Unreadable(None, "This is not YAML: it holds a character that may not be in it.") from None
+
+
+def _checked(text: str) -> yaml.MappingNode:
+    """The nodes; what is not plain data is refused while it is read, before anything is built of it."""
+    depth = 0
+    for event in cast("Iterator[yaml.Event]", yaml.parse(text, Loader=_LOADER)):
+        line = event.start_mark.line + 1
+        if isinstance(event, yaml.NodeEvent) and event.anchor is not None:
+            raise _Unreadable(line, "Anchors and aliases are not used here; write it out.")
+        if isinstance(event, (yaml.ScalarEvent, yaml.CollectionStartEvent)) and event.tag is not None:
+            tag = str(event.tag).replace("tag:yaml.org,2002:", "!!", 1)[:60]
+            raise _Unreadable(line, f"Tags (`{tag}`) are not used here; leave it out.")
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > MAX_DEPTH:
+            raise _Unreadable(line, TOO_DEEP)
+    document = cast("yaml.Node | None", yaml.compose(text, Loader=_LOADER))
     if not isinstance(document, yaml.MappingNode):
-        raise ScenarioError(name, [(1, "A scenario is a list of fields: `name`, `start`, `agents`, `handoffs`.")])
-    twice = [*_twice(document)]
-    if twice:
-        raise ScenarioError(name, twice)
+        raise _Unreadable(1, "A scenario is a list of fields: `name`, `start`, `agents`, `handoffs`.")
     return document
 
 
-def _twice(node: yaml.Node) -> Iterator[tuple[int | None, str]]:
-    """Fields that stand twice in one place."""
-    if isinstance(node, yaml.MappingNode):
-        seen: set[str] = set()
-        for key, value in cast("list[tuple[yaml.Node, yaml.Node]]", node.value):
-            said = str(key.value)
-            if said in seen:
-                yield key.start_mark.line + 1, f"The field `{said}` stands twice here; keep one of them."
-            seen.add(said)
-            yield from _twice(value)
-    elif isinstance(node, yaml.SequenceNode):
-        for value in cast("list[yaml.Node]", node.value):
-            yield from _twice(value)
+def _unusable(node: yaml.Node) -> Iterator[Said]:
+    """What is YAML and yet nothing that a scenario may hold, each with its line."""
+    match node:
+        case yaml.MappingNode():
+            seen: set[str] = set()
+            for key, value in cast("list[tuple[yaml.Node, yaml.Node]]", node.value):
+                yield from _unusable_name(key, seen)
+                yield from _unusable(value)
+        case yaml.SequenceNode():
+            for value in cast("list[yaml.Node]", node.value):
+                yield from _unusable(value)
+        case yaml.ScalarNode():
+            said, line = str(node.value), node.start_mark.line + 1
+            if _UNSTORABLE.search(said):
+                yield line, "This text holds NUL, or half a character; leave that out."
+            elif node.tag != TEXT and (len(said) > MAX_VALUE or not _constructs(node)):
+                yield line, f"`{said[:60]}` cannot stand here as it is; put it in quotes."
+        case _:
+            pass
 
 
-def _plain(document: yaml.MappingNode) -> Any:
-    loader = yaml.SafeLoader("")
+def _unusable_name(key: yaml.Node, seen: set[str]) -> Iterator[Said]:
+    line = key.start_mark.line + 1
+    said = str(key.value) if isinstance(key, yaml.ScalarNode) else ""
+    if not said or _UNSTORABLE.search(said):
+        yield line, "The name of a field is one word; write one."
+    elif key.tag == MERGE:
+        yield line, "A merge (`<<`) is not used here; write the fields out."
+    elif said in seen:
+        yield line, f"The field `{said[:60]}` stands twice here; keep one of them."
+    seen.add(said)
+
+
+def _constructs(node: yaml.ScalarNode) -> bool:
     try:
-        return cast(Any, loader).construct_document(document)
+        _constructed(node)
     except (yaml.YAMLError, ValueError, TypeError, OverflowError):
-        return {}
-    finally:
-        loader.dispose()  # pyright: ignore[reportUnknownMemberType]
+        return False
+    return True
+
+
+def _constructed(node: yaml.ScalarNode) -> object:
+    return node.value if node.tag == TEXT else cast(Any, SafeConstructor()).construct_document(node)
+
+
+def _plain(node: yaml.Node) -> object:
+    """The values of a document in which nothing is unusable."""
+    match node:
+        case yaml.MappingNode():
+            pairs = cast("list[tuple[yaml.Node, yaml.Node]]", node.value)
+            return {str(key.value): _plain(value) for key, value in pairs}
+        case yaml.SequenceNode():
+            return [_plain(value) for value in cast("list[yaml.Node]", node.value)]
+        case _:
+            return _constructed(cast(yaml.ScalarNode, node))
 
 
 def _line(node: yaml.Node, place: Place) -> int:
