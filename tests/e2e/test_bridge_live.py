@@ -44,7 +44,8 @@ def provider() -> Iterator[Provider]:
 @pytest.fixture(scope="module")
 def product(handbook: Path, provider: Provider) -> Iterator[Product]:
     """A product with ears and a mouth of its own, and a key of that provider."""
-    with scripted(handbook, QUESTION, OPENAI_API_KEY=provider.key, OPENAI_BASE_URL=provider.url) as product:
+    speaks = {"OPENAI_API_KEY": provider.key, "OPENAI_BASE_URL": provider.url, "TALKDOWN_REALTIME": "1"}
+    with scripted(handbook, QUESTION, **speaks) as product:
         yield product
 
 

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from contracts.refreshes import CorpusState, RefreshProgress, RefreshReport
 from contracts.vocabulary import Count, JsonObject, Message, Timestamp
+from contracts.voice import LeavesInCalls
 
 Mode = Literal["local", "simulated", "live"]
 
@@ -48,6 +49,9 @@ class Corpus(Message):
     voice: str
     voice_ready: bool = Field(default=True, description="false while its models are loaded, or it does not answer")
     leaves: tuple[Leaves, ...]
+    calls: tuple[LeavesInCalls, ...] = Field(
+        default=(), description="what leaves beside it in calls that the server holds, in each way that it offers"
+    )
     state: CorpusState
     version: Count
     folder: str

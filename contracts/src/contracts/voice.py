@@ -45,6 +45,17 @@ class LiveScenario(Message):
     agents: tuple[str, ...]
 
 
+class LeavesInCalls(Message):
+    """What goes to a provider from calls that the server holds, answered in one way; ``voice`` takes the others along.
+
+    ``questions`` travel with passages of the notes. Of a cascade it says too that a model writes its answers.
+    """
+
+    orchestrator: Literal["cascade", "live"]
+    what: Literal["questions", "voice"]
+    to: str
+
+
 class LiveOffer(Message):
     """``GET /v1/graph/live``: what the first frame of a live session may name, the usual first.
 
@@ -54,6 +65,7 @@ class LiveOffer(Message):
     orchestrators: tuple[str, ...] = ()
     providers: tuple[str, ...] = ()
     scenarios: tuple[LiveScenario, ...] = ()
+    leaves: tuple[LeavesInCalls, ...] = ()
     problem: str | None = Field(default=None, description="why the scenario of the settings, or the notes, is not used")
 
 

@@ -183,6 +183,40 @@ def test_the_status_names_what_is_rejected_and_what_is_not_ready() -> None:
     assert "big.md: It is too large.\n" in out.getvalue()
 
 
+@pytest.mark.parametrize(
+    ("calls", "says"),
+    [
+        ([], "leaves     nothing leaves this machine\n"),
+        (
+            [{"orchestrator": "cascade", "what": "questions", "to": "models.example"}],
+            "leaves     nothing leaves this machine, but in calls through the server\n"
+            "calls      questions and passages go to models.example, whose model answers\n",
+        ),
+        (
+            [{"orchestrator": "live", "what": "voice", "to": "api.example"}],
+            "calls      voice, questions and passages go to api.example, where its speech model answers\n",
+        ),
+    ],
+)
+def test_the_status_says_what_leaves_in_calls_too(calls: list[dict[str, str]], says: str) -> None:
+    corpus = json.loads((EXAMPLES / "web.corpus.json").read_text()) | {"calls": calls}
+    out = io.StringIO()
+    with web(200, json.dumps(corpus)) as (instance, _):
+        show(instance, out)
+    assert says in out.getvalue()
+
+
+def test_what_leaves_anyway_is_not_told_again_of_calls() -> None:
+    corpus = json.loads((EXAMPLES / "web.corpus.json").read_text())
+    corpus["leaves"] = [{"what": what, "to": "api.example"} for what in ("documents", "questions", "voice")]
+    corpus["calls"] = [{"orchestrator": "live", "what": "voice", "to": "api.example"}]
+    out = io.StringIO()
+    with web(200, json.dumps(corpus)) as (instance, _):
+        show(instance, out)
+    assert "leaves     documents to api.example" in out.getvalue()
+    assert "calls " not in out.getvalue()
+
+
 def test_what_a_document_says_cannot_command_the_terminal(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

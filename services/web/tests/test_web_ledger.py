@@ -141,6 +141,17 @@ def test_what_leaves_the_machine_is_said(
     assert [leaf.to for leaf in parts.leaves] == [documents, questions, voice]
 
 
+async def test_what_leaves_in_calls_is_as_the_gateway_offers_it(web: Running) -> None:
+    web.behind.offer = None
+    assert (await corpus_of(web)).calls == ()
+    model = {"orchestrator": "cascade", "what": "questions", "to": "models.example"}
+    web.behind.offer = {**example("voice.live.offer"), "leaves": [model]}
+    async with asyncio.timeout(30):
+        while not (corpus := await corpus_of(web)).calls:  # noqa: ASYNC110 - the gateway tells nobody
+            await asyncio.sleep(0.05)
+    assert [one.model_dump() for one in corpus.calls] == [model]
+
+
 async def test_the_page_and_its_modules_are_served(web: Running) -> None:
     page = await web.page.get("/")
     assert page.headers["content-type"].startswith("text/html")

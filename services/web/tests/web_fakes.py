@@ -59,6 +59,7 @@ class Behind:
     told: list[tuple[str, dict[str, Any]]] = field(default_factory=list[tuple[str, dict[str, Any]]])
     manifest: dict[str, Any] = field(default_factory=lambda: example("retriever.manifest"))
     files: dict[str, Any] = field(default_factory=lambda: example("ingestor.files"))
+    offer: dict[str, Any] | None = field(default_factory=lambda: example("voice.live.offer"))
     refusal: tuple[int, dict[str, str]] | None = None
     script: tuple[Frame, ...] = (Delta(text="ORCHID-"), Delta(text="47"), Done(answer="ORCHID-47", sources=()))
     headers: list[dict[str, str]] = field(default_factory=list[dict[str, str]])
@@ -78,7 +79,10 @@ class Behind:
             Route("/documents/{path:path}", self._document),
         ]
         ingestor = [Route("/files", self._files), Route("/refresh", self._refresh, methods=["POST"])]
-        voice = [Route("/v1/realtime/client_secrets", self._secret, methods=["POST"])]
+        voice = [
+            Route("/v1/realtime/client_secrets", self._secret, methods=["POST"]),
+            Route("/v1/graph/live", self._offer),
+        ]
         named = {"agent": agent, "retriever": retriever, "ingestor": ingestor, "voice": voice}
         ready = Route("/health/ready", self._ready)
         return Starlette(routes=[Mount(f"/{name}", routes=[*routes, ready]) for name, routes in named.items()])
@@ -140,6 +144,9 @@ class Behind:
     async def _secret(self, request: Request) -> Response:
         self.headers.append(dict(request.headers))
         return JSONResponse(example("voice.client-secret"))
+
+    async def _offer(self, request: Request) -> Response:
+        return JSONResponse({}, 500) if self.offer is None else JSONResponse(self.offer)
 
     async def _ready(self, request: Request) -> Response:
         return JSONResponse({"service": "fake", "status": "ready", "mode": "local", "corpus": self.manifest["state"]})

@@ -20,6 +20,20 @@ def show(instance: Instance, out: Writer, *, as_json: bool = False) -> int:
     return 0 if ready and corpus["state"] != "failed" else 1
 
 
+def _in_calls(corpus: dict[str, Any]) -> list[str]:
+    """What leaves in calls that the server holds, where it does not leave anyway."""
+    always = {(one["what"], one["to"]) for one in corpus["leaves"]}
+    says = {
+        "questions": "questions and passages go to {to}, whose model answers",
+        "voice": "voice, questions and passages go to {to}, where its speech model answers",
+    }
+    return [
+        says[one["what"]].format(to=one["to"])
+        for one in corpus["calls"]
+        if one["what"] in says and (one["what"], one["to"]) not in always
+    ]
+
+
 def _lines(instance: Instance, corpus: dict[str, Any]) -> list[str]:
     waiting = sum(file["state"] == "waiting" for file in corpus["files"])
     rejected = [file for file in corpus["files"] if file["state"] == "rejected"]
@@ -32,7 +46,10 @@ def _lines(instance: Instance, corpus: dict[str, Any]) -> list[str]:
         f" voice {corpus['voice']}{'' if corpus['voice_ready'] else ' (not ready yet)'}",
     ]
     leaving = [f"{one['what']} to {one['to']}" for one in corpus["leaves"] if one["to"]]
-    lines.append(f"leaves     {', '.join(leaving) or 'nothing leaves this machine'}")
+    calls = _in_calls(corpus)
+    nothing = f"nothing leaves this machine{', but in calls through the server' if calls else ''}"
+    lines.append(f"leaves     {', '.join(leaving) or nothing}")
+    lines += [f"calls      {line}" for line in calls]
     if instance.run:
         lines += [f"data       {instance.run.data}", f"traces     {instance.run.traces}/"]
     for service in corpus["services"]:

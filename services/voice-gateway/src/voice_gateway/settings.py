@@ -48,6 +48,9 @@ class Settings(ServiceSettings):
     )
     realtime_model: str = Field(default="gpt-realtime-2.1", description="the provider's model that speaks")
     transcription_model: str = Field(default="gpt-transcribe", description="the provider's model that transcribes")
+    realtime: bool = Field(
+        default=False, description="1: the server at `OPENAI_BASE_URL` has the Realtime API, too, and may hold sessions"
+    )
     gemini_api_key: SecretStr | None = Field(
         default=None,
         validation_alias=AliasChoices("GEMINI_API_KEY", "gemini_api_key"),
@@ -111,6 +114,11 @@ class Settings(ServiceSettings):
     call_connect_s: Annotated[float, Field(gt=0)] = Field(default=15.0, description="a call not connected by then ends")
     call_lost_s: Annotated[float, Field(gt=0)] = Field(default=20.0, description="a call without a sign of life ends")
     stop_s: Annotated[float, Field(ge=0)] = Field(default=7.0, description="answers in work may take so long at a stop")
+
+    @property
+    def speaks_realtime(self) -> bool:
+        """Whether the provider is known to speak: of a compatible server's interfaces this is the rare one."""
+        return self.realtime or self.openai_base_url is None or self.chosen_voice == "openai"
 
     @field_validator("allowed_origins", mode="before")
     @classmethod

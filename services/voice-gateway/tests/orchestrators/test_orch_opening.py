@@ -224,6 +224,39 @@ async def test_without_a_voice_or_a_key_there_is_no_session(house: House, tmp_pa
                 pass
 
 
+CHAT_ONLY: dict[str, Any] = {"openai_api_key": SecretStr("none"), "openai_base_url": "https://me:pw@models.lan/v1"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "providers", "leaves"),
+    [
+        ({}, ("local",), []),
+        (CHAT_ONLY, ("local",), []),
+        ({**CHAT_ONLY, "cascade_answers": "chat"}, ("local",), [("cascade", "questions", "models.lan")]),
+        ({**CHAT_ONLY, "realtime": True}, ("local", "openai"), [("live", "voice", "models.lan")]),
+        ({**CHAT_ONLY, "voice": "openai"}, ("local", "openai"), [("live", "voice", "models.lan")]),
+        ({"openai_api_key": SecretStr("k")}, ("local", "openai"), [("live", "voice", "api.openai.com")]),
+        (
+            {**CHAT_ONLY, "gemini_api_key": SecretStr("g")},
+            ("local", "gemini"),
+            [("live", "voice", "generativelanguage.googleapis.com")],
+        ),
+    ],
+)
+async def test_a_provider_that_speaks_is_offered_where_one_was_set_and_what_leaves_is_told(
+    house: House,
+    tmp_path: Path,
+    settings: dict[str, Any],
+    providers: tuple[str, ...],
+    leaves: list[tuple[str, str, str]],
+) -> None:
+    async with orchestra(house, tmp_path, **settings) as made:
+        offer = made.offer()
+    assert offer.providers == providers
+    assert ("live" in offer.orchestrators) == (len(providers) > 1)
+    assert [(one.orchestrator, one.what, one.to) for one in offer.leaves] == leaves
+
+
 async def test_what_may_be_named_is_offered_and_a_broken_scenario_is_told(house: House, tmp_path: Path) -> None:
     async with orchestra(house, tmp_path, openai_api_key=SecretStr("k")) as made:
         offer = made.offer()

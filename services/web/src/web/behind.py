@@ -152,9 +152,9 @@ class Ingestor(Service):
 class VoiceGateway(Service):
     """Owns voice sessions, each in the replica that made its credential: its name is in it, and in the call's id."""
 
-    async def offer(self) -> LiveOffer:
-        """What a live session may be opened with; every replica offers the same."""
-        return await self.client.get("/v1/graph/live", LiveOffer)
+    async def offer(self, timeout: float | None = None) -> LiveOffer:
+        """What a live session may be opened with; every replica offers the same. ``timeout`` in seconds."""
+        return await self.client.get("/v1/graph/live", LiveOffer, timeout=timeout)
 
     async def signal(self, target: str, body: bytes, headers: Mapping[str, str], belongs_to: str = "") -> Response:
         """Pass signalling on, and hand its answer back as it is.

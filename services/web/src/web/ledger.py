@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from chassis.http import CallFailed
 from contracts.corpus import Corpus, CorpusFile, ServiceState
 from contracts.documents import ManifestEntry
 from contracts.refreshes import Files, Manifest, SeenFile
-from web.behind import Behind, Service
+from contracts.voice import LeavesInCalls
+from web.behind import GLANCE_S, Behind, Service
 from web.errors import NotThere
 from web.parts import Parts
 
 RESTART_S = 20.0
 """A service that was ready is restarting for so long, then it is down."""
 VOICE = "voice gateway"
+CALLS_S = 30.0
+"""What the gateway offers for calls changes with its settings, so with its next start."""
 FRESH_S = 0.5
 """Pages that ask at the same time share one answer."""
 
@@ -40,6 +44,8 @@ class Ledger:
     _files: Files | None = None
     _manifest: Manifest | None = None
     _rows: tuple[Files | None, Manifest | None, tuple[CorpusFile, ...]] = (None, None, ())
+    _calls: tuple[LeavesInCalls, ...] = ()
+    _calls_at: float = float("-inf")
     _asking: asyncio.Task[bytes] | None = None
     _asked_at: float = float("-inf")
 
@@ -52,8 +58,8 @@ class Ledger:
         return await asyncio.shield(self._asking)
 
     async def _join(self) -> bytes:
-        (files, manifest), states = await asyncio.gather(
-            asyncio.gather(self._latest_files(), self._latest_manifest()),
+        (files, manifest, _), states = await asyncio.gather(
+            asyncio.gather(self._latest_files(), self._latest_manifest(), self._latest_calls()),
             asyncio.gather(*(self._state(service) for service in self.behind.all)),
         )
         notices = [text for text in (manifest, files) if text]
@@ -67,7 +73,8 @@ class Ledger:
         states = [*states, ServiceState(name="web", state="ready")]
         if self._rows[0] is not self._files or self._rows[1] is not self._manifest:
             self._rows = self._files, self._manifest, file_rows(self._files, self._manifest)
-        return joined(self._rows, self.parts, tuple(notices), tuple(states), self.trace_url).model_dump_json().encode()
+        corpus = joined(self._rows, self.parts, self._calls, tuple(notices), tuple(states), self.trace_url)
+        return corpus.model_dump_json().encode()
 
     async def _latest_files(self) -> str | None:
         try:
@@ -82,6 +89,14 @@ class Ledger:
         except CallFailed:
             return "The retriever does not answer: questions wait for it, and the list is as it was last seen."
         return None
+
+    async def _latest_calls(self) -> None:
+        now = time.monotonic()
+        if now - self._calls_at < CALLS_S:
+            return
+        with suppress(CallFailed):  # as long as it does not answer, it holds no call either
+            self._calls = (await self.behind.voice.offer(GLANCE_S)).leaves
+            self._calls_at = now
 
     async def _state(self, service: Service) -> ServiceState:
         seen = self._seen.setdefault(service.name, Seen())
@@ -108,6 +123,7 @@ def _said(state: str) -> str:
 def joined(
     both: tuple[Files | None, Manifest | None, tuple[CorpusFile, ...]],
     parts: Parts,
+    calls: tuple[LeavesInCalls, ...],
     notices: tuple[str, ...],
     services: tuple[ServiceState, ...],
     trace_url: str | None,
@@ -121,6 +137,7 @@ def joined(
         voice=parts.voice,
         voice_ready=all(state.state == "ready" for state in services if state.name == VOICE),
         leaves=parts.leaves,
+        calls=calls,
         state=manifest.state if manifest else "building",
         version=manifest.version if manifest else 0,
         folder=files.folder if files else "",

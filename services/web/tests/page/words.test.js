@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { eventOf, mayReturn, subprotocols } from "../../src/web/page/events.js";
 import { lightOf } from "../../src/web/page/source.js";
-import { ago, answersLine, corpusLine, modeLine, passagesLine, presence, reported, searchLine, startLine, welcomeLine } from "../../src/web/page/words.js";
+import { ago, answersLine, corpusLine, leavingLines, modeLine, passagesLine, presence, reported, searchLine, startLine, welcomeLine } from "../../src/web/page/words.js";
 
 const example = (name) =>
   JSON.parse(readFileSync(new URL(`../../../../contracts/examples/${name}.json`, import.meta.url), "utf8"));
@@ -23,13 +23,34 @@ test("the report of the contract reads as a sentence", () => {
 });
 
 test("the corpus of the contract has one line, and says what leaves the machine", () => {
-  const corpus = example("web.corpus");
+  const corpus = { ...example("web.corpus"), calls: [] };
   assert.match(corpusLine(corpus), /note/);
   assert.match(modeLine({ ...corpus, leaves: [{ what: "documents", to: null }] }), /nothing leaves this machine/);
   const live = { ...corpus, mode: "live", leaves: [{ what: "documents", to: "api.x" }, { what: "questions", to: "api.x" }] };
   assert.equal(modeLine(live), "live · notes and questions go to api.x");
   const spoken = { ...live, leaves: [...live.leaves, { what: "voice", to: "api.x" }] };
   assert.equal(modeLine(spoken), "live · notes, questions and voice go to api.x");
+});
+
+test("what leaves in calls that the server holds is said before any is opened", () => {
+  const corpus = example("web.corpus");
+  const [model, speech] = corpus.calls;
+  assert.equal(
+    modeLine({ ...corpus, calls: [model] }),
+    "local · in calls through the server, questions and passages go to models.example, else nothing leaves",
+  );
+  assert.deepEqual(leavingLines({ ...corpus, calls: [model] }), [
+    "Notes: stay here, but for calls through the server",
+    "Questions: stay here, but for calls through the server",
+    "Voice: stay here",
+    "In calls through the server, questions and passages go to models.example.",
+  ]);
+  const spoken = { ...corpus, calls: [speech] };
+  assert.match(modeLine(spoken), /that a speech model answers, your voice, questions and passages go to api\.openai\.com/);
+  assert.equal(leavingLines(spoken)[2], "Voice: stay here, but for calls through the server");
+  const always = corpus.leaves.map(({ what }) => ({ what, to: "api.openai.com" }));
+  assert.equal(modeLine({ ...spoken, leaves: always }), "local · notes, questions and voice go to api.openai.com");
+  assert.deepEqual(leavingLines({ ...corpus, calls: [] }), ["Notes: stay here", "Questions: stay here", "Voice: stay here"]);
 });
 
 test("how it searches and answers is told without the names of settings", () => {

@@ -9,8 +9,10 @@ from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from chassis.http import ServiceClient
+from contracts.voice import LeavesInCalls
 from voice_gateway.agent import Agent
 from voice_gateway.errors import VoiceError
 from voice_gateway.learning import keep_learning
@@ -30,6 +32,7 @@ log = logging.getLogger(__name__)
 
 USUAL = "notes"
 """The scenario of a folder that brings none."""
+GEMINI_URL = "https://generativelanguage.googleapis.com"
 
 
 class ToolsUnusable(VoiceError):
@@ -65,6 +68,7 @@ class Offer:
     orchestrators: tuple[str, ...]
     providers: tuple[str, ...]
     scenarios: tuple[OfferedScenario, ...]
+    leaves: tuple[LeavesInCalls, ...] = ()
     problem: str | None = None
     """Why the scenario of the settings, or of the notes, cannot be used."""
 
@@ -88,7 +92,7 @@ class Orchestra:
         there: list[ProviderName] = []
         if self.senses is not None:
             there.append("local")
-        if settings.openai_api_key is not None:
+        if settings.openai_api_key is not None and settings.speaks_realtime:
             there.append("openai")
         if settings.gemini_api_key is not None:
             there.append("gemini")
@@ -158,7 +162,26 @@ class Orchestra:
         orchestrators = [
             name for name, fits in (("cascade", {"local"}), ("live", {"openai", "gemini"})) if fits & {*providers}
         ]
-        return Offer(tuple(orchestrators), providers, tuple(found.values()), problem)
+        return Offer(tuple(orchestrators), providers, tuple(found.values()), self._leaves(), problem)
+
+    def _leaves(self) -> tuple[LeavesInCalls, ...]:
+        """What goes to a provider from the sessions that may be opened here."""
+        settings = self.settings
+        leaves: list[LeavesInCalls] = []
+        for provider in self.providers:
+            if provider == "local":
+                if settings.cascade_answers != "ours":
+                    to = _host(settings.provider_url)
+                    leaves.append(LeavesInCalls(orchestrator="cascade", what="questions", to=to))
+                continue
+            url = settings.provider_url if provider == "openai" else settings.gemini_base_url or GEMINI_URL
+            leaves.append(LeavesInCalls(orchestrator="live", what="voice", to=_host(url)))
+        return tuple(leaves)
+
+
+def _host(url: str) -> str:
+    """Whom an address belongs to, as anybody may be told: without a user or a password."""
+    return urlsplit(url).netloc.rpartition("@")[2]
 
 
 def check(settings: Settings) -> None:
@@ -213,7 +236,7 @@ async def _mcp(place: str, tools: Tools) -> AsyncGenerator[None]:
     from voice_gateway.orchestrators.mcp_servers import servers_in
     from voice_gateway.orchestrators.mcp_tools import open_servers
 
-    async with open_servers(servers_in(place), tools.take):
+    async with open_servers(servers_in(place), tools):
         yield
 
 

@@ -7,7 +7,7 @@ import {
   corpusLine,
   counted,
   folderName,
-  leaving,
+  leavingLines,
   modeLine,
   reported,
   searchLine,
@@ -70,7 +70,7 @@ export class FolderPanel {
     fill(byId("folder-path"), corpus.folder);
     this.#progress(corpus);
     this.#facts(corpus);
-    fill(byId("leaves"), ...corpus.leaves.map((one) => h("li", {}, leaving(one))));
+    fill(byId("leaves"), ...leavingLines(corpus).map((line) => h("li", {}, line)));
     fill(
       byId("services"),
       ...corpus.services.map((one) =>

@@ -1,6 +1,7 @@
 // A session that the server holds: its events, its wire, and what the page makes of its turns.
 
 import type { Levels, TransportKind } from "./voice";
+import type { LeavesInCalls } from "./wire";
 
 export interface Ready {
   type: "ready";
@@ -84,5 +85,7 @@ export interface LiveOffer {
   orchestrators: string[];
   providers: string[];
   scenarios: { name: string; start: string; agents: string[] }[];
+  /** Of a cascade: that a model writes its answers. */
+  leaves: LeavesInCalls[];
   problem: string | null;
 }

@@ -10,7 +10,7 @@ const ANSWERS = {
   cascade: "My notes, word by word from their lines",
   live: "A speech model of the provider, with my notes as its tool",
 };
-const NONE = /** @type {LiveOffer} */ ({ orchestrators: [], providers: [], scenarios: [], problem: null });
+const NONE = /** @type {LiveOffer} */ ({ orchestrators: [], providers: [], scenarios: [], leaves: [], problem: null });
 
 export class Through {
   /** @type {LiveOffer} */

@@ -104,6 +104,12 @@ export interface RefreshReport {
   duration_ms: number;
 }
 
+export interface LeavesInCalls {
+  orchestrator: "cascade" | "live";
+  what: "questions" | "voice";
+  to: string;
+}
+
 export interface Corpus {
   mode: "local" | "simulated" | "live";
   embeddings: string;
@@ -112,6 +118,8 @@ export interface Corpus {
   /** Whether a call may be opened: models of a local voice take a while to load. */
   voice_ready: boolean;
   leaves: { what: "documents" | "questions" | "voice"; to: string | null }[];
+  /** What leaves beside it in calls that the server holds, by who answers in them. */
+  calls: LeavesInCalls[];
   state: "building" | "current" | "failed";
   version: number;
   folder: string;

@@ -111,9 +111,34 @@ export function startLine(voice) {
 const TOGETHER = new Intl.ListFormat("en-GB");
 const LEAVING = { documents: "Notes", questions: "Questions", voice: "Voice" };
 
-/** @param {Corpus["leaves"][number]} one */
-export function leaving(one) {
-  return `${LEAVING[one.what]}: ${one.to === null ? "stay here" : `go to ${one.to}`}`;
+/**
+ * What leaves in calls through the server, and does not leave anyway.
+ * @param {Corpus} corpus
+ */
+function inCalls({ leaves, calls }) {
+  return calls.filter((call) => !leaves.some(({ what, to }) => what === call.what && to === call.to));
+}
+
+/**
+ * What leaves this machine, kind by kind, and what does in calls.
+ * @param {Corpus} corpus
+ * @returns {string[]}
+ */
+export function leavingLines(corpus) {
+  const calls = inCalls(corpus);
+  const kinds = corpus.leaves.map(({ what, to }) => {
+    if (to !== null) return `${LEAVING[what]}: go to ${to}`;
+    const called = calls.some((call) => what !== "voice" || call.what === "voice");
+    return `${LEAVING[what]}: stay here${called ? ", but for calls through the server" : ""}`;
+  });
+  return [...kinds, ...calls.map((call) => `${callLine(call)}.`)];
+}
+
+/** @param {Corpus["calls"][number]} call */
+function callLine({ what, to }) {
+  return what === "voice"
+    ? `In calls through the server that a speech model answers, your voice, questions and passages go to ${to}`
+    : `In calls through the server, questions and passages go to ${to}`;
 }
 
 /** @param {Corpus} corpus */
@@ -159,9 +184,12 @@ export function answersLine(corpus) {
 /** @param {Corpus} corpus */
 export function modeLine(corpus) {
   const away = corpus.leaves.filter((one) => one.to !== null);
-  if (away.length === 0) return `${corpus.mode} · nothing leaves this machine`;
+  const calls = inCalls(corpus).map((call) => ` · ${callLine(call).replace("In", "in")}`);
+  if (away.length === 0) {
+    return `${corpus.mode}${calls.length === 0 ? " · nothing leaves this machine" : `${calls.join("")}, else nothing leaves`}`;
+  }
   const what = TOGETHER.format(away.map((one) => LEAVING[one.what].toLowerCase()));
-  return `${corpus.mode} · ${what} go to ${[...new Set(away.map((one) => one.to))].join(" and ")}`;
+  return `${corpus.mode} · ${what} go to ${[...new Set(away.map((one) => one.to))].join(" and ")}${calls.join("")}`;
 }
 
 const STAGES = {

@@ -33,7 +33,11 @@ async def offer(request: Request) -> LiveOffer:
     offered = await asyncio.to_thread(around.orchestra.offer)
     scenarios = tuple(LiveScenario(name=one.name, start=one.start, agents=one.agents) for one in offered.scenarios)
     return LiveOffer(
-        orchestrators=offered.orchestrators, providers=offered.providers, scenarios=scenarios, problem=offered.problem
+        orchestrators=offered.orchestrators,
+        providers=offered.providers,
+        scenarios=scenarios,
+        leaves=offered.leaves,
+        problem=offered.problem,
     )
 
 
