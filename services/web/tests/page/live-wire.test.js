@@ -154,6 +154,33 @@ test("V7. a lost connection may come back, unless it was sent away", async () =>
   }
 });
 
+test("V7. a session that ended with an error of its own is not opened again, unless its process stops", async () => {
+  for (const [code, may] of [
+    [1011, false],
+    [1008, false],
+    [1001, true],
+    [1006, false],
+  ]) {
+    const { socket, seen } = await standing();
+    socket.says({ type: "error", code: "answer_cut", message: "The answer was cut.", fatal: false });
+    socket.says({ type: "error", code: "reconnect_failed", message: "The provider did not take the session.", fatal: true });
+    socket.ends(code, "a short reason");
+    assert.deepEqual(seen.lost, [["The provider did not take the session.", may]], String(code));
+  }
+  const { socket, seen } = await standing();
+  socket.says({ type: "error", code: "answer_cut", message: "The answer was cut.", fatal: false });
+  socket.ends(1011, "");
+  assert.deepEqual(seen.lost.map(([, may]) => may), [true]);
+});
+
+test("a session that fails while it opens is not tried again", async () => {
+  const { socket, opened } = opening();
+  socket.opens();
+  socket.says({ type: "error", code: "internal", message: "Something failed here.", fatal: true });
+  socket.ends(1011, "Something");
+  await assert.rejects(opened, (error) => error instanceof LiveRefused && !error.again && /failed here/.test(error.message));
+});
+
 test("a session that is refused says why, in the server's own sentence", async () => {
   const told = opening();
   told.socket.opens();

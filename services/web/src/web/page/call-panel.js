@@ -45,6 +45,7 @@ export class CallPanel {
     document.body.classList.toggle("calling", speaks);
     byId("orb").dataset.state = orbState(connection, stage);
     const words = byId("presence-words");
+    words.classList.toggle("failed", !lost && orbState(connection, stage) === "failed");
     // While a voice speaks and listens, its every state would be read into the conversation.
     words.setAttribute("aria-live", speaks && connection.kind === "on" ? "off" : "polite");
     const doing = connection.kind === "on" && connection.doing.kind !== "silent" ? connection.doing : null;

@@ -42,6 +42,18 @@ export function mayReturn(code) {
   return code !== 1000 && code !== 1008 && code !== 1013;
 }
 
+/** A process that stops: whatever ended with it may go on in the next one. */
+const STOPPING = new Set([1001, 1012]);
+
+/**
+ * Whether a session that said what ended it is opened again by itself: what failed in it would fail again.
+ * @param {number} code of the close
+ * @param {boolean} told whether an error that it does not go on after was told
+ */
+export function mayReopen(code, told) {
+  return mayReturn(code) && (!told || STOPPING.has(code));
+}
+
 /**
  * How the session listens: it finds the ends of utterances itself, or is told of them (push to talk). It never answers
  * by itself: the page asks the question (V3).

@@ -2,7 +2,7 @@
 // 24 kHz. Sound belongs to the response that was begun last; between an interruption and the next response there is none,
 // so that nothing late is heard.
 
-import { mayReturn, subprotocols } from "./events.js";
+import { mayReopen, subprotocols } from "./events.js";
 import { INPUT_RATE, liveEventOf } from "./live-events.js";
 import { RATE } from "./ring.js";
 import { Sound } from "./sound.js";
@@ -46,6 +46,8 @@ export class LiveWire extends SoundSocket {
   ready;
   /** The response whose sound comes now; null: whatever comes is late. @type {string | null} */
   #response = null;
+  /** What ended the session, in its own words. @type {string | null} */
+  #fatal = null;
   /** Sound that came before it could be played. @type {{ id: string, samples: Int16Array }[]} */
   #early = [];
 
@@ -74,10 +76,10 @@ export class LiveWire extends SoundSocket {
       const wire = new LiveWire(opening, socket, await ready(socket, opening));
       opened = wire;
       socket.addEventListener("message", ({ data }) => wire.#take(data));
-      socket.addEventListener("close", ({ code, reason }) => wire.lost(reason, mayReturn(code)));
+      socket.addEventListener("close", ({ code, reason }) => wire.#ended(code, reason));
       await wire.#start();
       opening.signal.throwIfAborted();
-      if (socket.readyState !== 1) throw new LiveRefused("The voice connection was closed.", true);
+      if (socket.readyState !== 1) throw new LiveRefused(wire.#fatal ?? "The voice connection was closed.", wire.#fatal === null);
       wire.stands = true;
       return wire;
     } catch (error) {
@@ -85,6 +87,14 @@ export class LiveWire extends SoundSocket {
       socket.close(1000, "stopped");
       throw error;
     }
+  }
+
+  /**
+   * @param {number} code
+   * @param {string} reason
+   */
+  #ended(code, reason) {
+    this.lost(this.#fatal ?? reason, mayReopen(code, this.#fatal !== null));
   }
 
   async #start() {
@@ -121,6 +131,7 @@ export class LiveWire extends SoundSocket {
     if (event.type === "response_started") this.#response = event.response_id;
     else if (event.type === "response_ended") this.sound?.end(event.response_id);
     else if (event.type === "interrupted") this.silence();
+    else if (event.type === "error" && event.fatal) this.#fatal = event.message;
     this.opening.listener.event(event);
   }
 
@@ -149,6 +160,7 @@ function ready(socket, { wanted, signal }) {
     const listening = new AbortController();
     const late = setTimeout(() => refuse("It took too long.", true), OPENING);
     let said = "";
+    let fatal = false;
     const refuse = (/** @type {string} */ why, /** @type {boolean} */ again) => {
       clearTimeout(late);
       listening.abort();
@@ -159,13 +171,13 @@ function ready(socket, { wanted, signal }) {
     if (socket.readyState === 1) begin();
     else socket.addEventListener("open", begin, on);
     signal.addEventListener("abort", () => refuse("stopped", false), on);
-    socket.addEventListener("close", ({ code, reason }) => refuse(said || reason || "The session was refused.", mayReturn(code)), on);
+    socket.addEventListener("close", ({ code, reason }) => refuse(said || reason || "The session was refused.", mayReopen(code, fatal)), on);
     socket.addEventListener(
       "message",
       ({ data }) => {
         /** @type {LiveEvent | null} */
         const event = liveEventOf(data);
-        if (event?.type === "error") said = event.message;
+        if (event?.type === "error") [said, fatal] = [event.message, event.fatal];
         if (event?.type !== "ready") return;
         clearTimeout(late);
         listening.abort();
