@@ -20,31 +20,26 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Literal
 from uuid import UUID
 
-from chassis import conventions, telemetry
+from chassis import telemetry
 from contracts.vocabulary import JsonObject
-from voice_gateway.conversation import new_id
 from voice_gateway.ears.port import Dismissed, Failed, Heard, Listener, SpeechStarted, Utterance, Words
-from voice_gateway.errors import AnswerFailed, Refused
+from voice_gateway.errors import Refused
 from voice_gateway.live.clients.aloud import Aloud
-from voice_gateway.live.clients.aloud import Utterance as Saying
+from voice_gateway.live.clients.answering import Answer
 from voice_gateway.live.clients.silence import asks_for_silence
 from voice_gateway.live.clients.tuning import tuned
 from voice_gateway.live.config import RealtimeConfig
 from voice_gateway.live.errors import InvalidConfig, SessionRefused
 from voice_gateway.live.events import (
-    AgentChanged,
     Failure,
     InputTranscript,
     Interrupted,
-    OutputTranscript,
     RealtimeEvent,
-    ResponseEnded,
-    ResponseStarted,
     SpeechDismissed,
     SpeechStopped,
-    TurnStarted,
 )
 from voice_gateway.live.events import SpeechStarted as Began
 from voice_gateway.live.port import Activity, Capabilities, Line, ToolSpec
@@ -54,8 +49,6 @@ from voice_gateway.orchestrators.port import Cascade, Context
 
 log = logging.getLogger(__name__)
 
-CHUNKS_AHEAD = 3
-"""So many chunks wait to be spoken; who writes faster waits."""
 AGAIN_S = 1.0
 """Ears that were lost are asked for again so often at most."""
 MOST_LINES = 200
@@ -72,16 +65,14 @@ class LocalClient:
     ) -> None:
         self._senses, self._cascade, self._chat_id, self._played_ms = senses, cascade, chat_id, played_ms
         self._config = RealtimeConfig()
-        self._told: asyncio.Queue[RealtimeEvent | None] = asyncio.Queue()
+        self._told: asyncio.Queue[tuple[RealtimeEvent, Answer | None] | None] = asyncio.Queue()
         self._lines: list[Line] = []
         self._listener: Listener | None = None
         self._hearing: asyncio.Task[None] | None = None
         self._again_at = 0.0
         self._aloud: Aloud | None = None
-        self._turn: asyncio.Task[None] | None = None
-        self._response = ""
-        self._saying: Saying | None = None
-        self._written = self._shown = ""
+        self._answer: Answer | None = None
+        self._shown = ""
         self._pressed = False
         self._session: str | None = None
 
@@ -94,7 +85,7 @@ class LocalClient:
             self._listen()
         except Refused as refused:
             raise SessionRefused(refused.code, refused.message) from refused
-        self._aloud = Aloud(self._senses.mouth, self._tell, self._playing)
+        self._aloud = Aloud(self._senses.mouth, lambda event: self._tell(event, self._answer), self._playing)
 
     async def update(self, config: RealtimeConfig, tools: Sequence[ToolSpec]) -> None:
         """From now on the session is so."""
@@ -157,6 +148,8 @@ class LocalClient:
 
     async def interrupt(self, played_ms: int | None = None) -> None:
         """Be silent; the turn ends where it was heard."""
+        if self._answer is not None:
+            self._answer.withdraw()
         await self._stop(self._played_ms() if played_ms is None else played_ms, tell=False)
 
     async def reseed(self, lines: Sequence[Line]) -> None:
@@ -166,8 +159,10 @@ class LocalClient:
     async def receive(self) -> AsyncIterator[RealtimeEvent]:
         """What happens, until it is closed."""
         told = self._told
-        while (event := await told.get()) is not None:
-            yield event
+        while (next_told := await told.get()) is not None:
+            event, answer = next_told
+            if answer is None or answer.shows(event):
+                yield event
 
     async def close(self) -> None:
         """Give the place back, and end what is in work."""
@@ -182,8 +177,10 @@ class LocalClient:
             self._aloud = None
         self._told.put_nowait(None)
 
-    def _tell(self, event: RealtimeEvent) -> None:
-        self._told.put_nowait(event)
+    def _tell(self, event: RealtimeEvent, answer: Answer | None = None) -> None:
+        if answer is not None:
+            answer.told(event)
+        self._told.put_nowait((event, answer))
 
     def _playing(self, pcm: bytes) -> None:
         if self._listener is not None:
@@ -262,129 +259,39 @@ class LocalClient:
 
     @property
     def _busy(self) -> bool:
-        return self._turn is not None and not self._turn.done()
+        return self._answer is not None and not self._answer.over
 
     def _begin(self, text: str) -> None:
         self._release()
-        self._lines = [*self._lines, Line("user", text)][-MOST_LINES:]
-        self._turn = asyncio.create_task(self._answer(text, tuple(self._lines[:-1])))
-
-    async def _answer(self, text: str, history: tuple[Line, ...]) -> None:
-        self._response, self._saying, self._written = new_id("resp"), None, ""
-        attributes = {conventions.GEN_AI_CONVERSATION_ID: str(self._chat_id)}
-        links = [self._session] if self._session else []
-        with telemetry.span("voice turn", attributes, parent="", links=links) as current:
-            if traceparent := telemetry.traceparent_of(current):
-                self._tell(TurnStarted(turn=0, trace_id=traceparent.split("-")[1]))
-            self._tell(ResponseStarted(response_id=self._response))
-            try:
-                await self._spoken_or_written(Context(self._chat_id, text, history))
-                status = "completed"
-            except AnswerFailed as error:
-                telemetry.fail(current, error.failure)
-                self._tell(Failure(code=error.failure, message=error.message))
-                status = "failed"
-            except Exception as error:
-                log.exception("a turn of a live session failed unforeseen")
-                telemetry.fail(current, type(error))
-                self._tell(Failure(code="internal", message=AnswerFailed().message))
-                status = "failed"
-        if self._written:
-            self._lines = [*self._lines, Line("assistant", self._written)][-MOST_LINES:]
-            if self._config.output_transcription:
-                self._tell(OutputTranscript(text=self._written, finished=True))
-        self._tell(ResponseEnded(response_id=self._response, status=status))
-
-    async def _spoken_or_written(self, context: Context) -> None:
-        if self._config.modality == "text":
-            await self._cascade.process_turn(context, self._write, self._tell)
-            return
-        assert self._aloud is not None
-        saying = self._saying = self._aloud.begin(self._response)
-        chunks: asyncio.Queue[tuple[str, Manner] | RealtimeEvent | None] = asyncio.Queue(CHUNKS_AHEAD)
-        talking = asyncio.create_task(self._talk(saying, chunks, self._aloud))
-        try:
-            await self._written_and_talked(context, chunks, talking)
-        finally:
-            talking.cancel()
-            await asyncio.wait({talking})
-
-    async def _written_and_talked(
-        self,
-        context: Context,
-        chunks: asyncio.Queue[tuple[str, Manner] | RealtimeEvent | None],
-        talking: asyncio.Task[None],
-    ) -> None:
-        changes: list[RealtimeEvent] = []
-
-        async def put(given: tuple[str, Manner] | RealtimeEvent | None) -> None:
-            putting = asyncio.ensure_future(chunks.put(given))
-            try:
-                await asyncio.wait({putting, talking}, return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                putting.cancel()
-            if talking.done():
-                talking.result()
-
-        async def speak(text: str, voice: str | None = None) -> None:
-            while changes:
-                await put(changes.pop(0))
-            # Agents name the voices of any machine; one that this machine lacks is the session's.
-            known = voice if voice in self._senses.means.voices else self._config.voice
-            manner = self._manner(known)
-            assert self._aloud is not None
-            self._aloud.prepare(text, manner)
-            self._written += (" " if self._written else "") + text
-            await put((text, manner))
-
-        def tell(event: RealtimeEvent) -> None:
-            # Another agent has the floor from its first word on, and that may be heard later.
-            changes.append(event) if isinstance(event, AgentChanged) else self._tell(event)
-
-        failure: AnswerFailed | None = None
-        try:
-            await self._cascade.process_turn(context, speak, tell)
-        except AnswerFailed as error:
-            failure = error
-            await speak(error.message)
-        for change in changes:
-            await put(change)
-        await put(None)
-        await talking
-        if failure is not None:
-            raise failure
-
-    async def _talk(
-        self, saying: Saying, chunks: asyncio.Queue[tuple[str, Manner] | RealtimeEvent | None], aloud: Aloud
-    ) -> None:
-        while (given := await chunks.get()) is not None:
-            if isinstance(given, tuple):
-                await aloud.say(saying, *given)
-            else:
-                aloud.mark(saying, given)
-        await aloud.finish(saying)
-
-    async def _write(self, text: str, voice: str | None = None) -> None:
-        gap = " " if self._written else ""
-        self._written += gap + text
-        self._tell(OutputTranscript(text=gap + text))
+        history = tuple(self._lines)
+        self._remember("user", text)
+        self._answer = Answer(
+            self._cascade,
+            Context(self._chat_id, text, history),
+            self._tell,
+            self._aloud if self._config.modality == "audio" else None,
+            manner=self._spoken_by,
+            complete=lambda written: self._remember("assistant", written),
+            transcribes=self._config.output_transcription,
+            session=self._session,
+        )
 
     async def _stop(self, played_ms: int | None, *, tell: bool) -> None:
         """End the turn in work: the cascade is told what was heard of it before it is cancelled."""
-        turn, self._turn = self._turn, None
-        if turn is None or turn.done():
+        answer = self._answer
+        if answer is None or answer.over:
             return
-        heard = self._written
-        if self._saying is not None and self._aloud is not None:
-            heard = self._aloud.cut(self._saying, played_ms)
-        if tell:
-            self._tell(Interrupted())
-        self._cascade.heard(heard)
-        turn.cancel()
-        await asyncio.wait({turn})
+        self._answer = None
+        heard = await answer.stop(played_ms, lambda: self._tell(Interrupted()) if tell else None)
         if heard:
-            self._lines = [*self._lines, Line("assistant", heard)][-MOST_LINES:]
-        self._tell(ResponseEnded(response_id=self._response, status="cancelled"))
+            self._remember("assistant", heard)
+
+    def _remember(self, role: Literal["user", "assistant"], text: str) -> None:
+        self._lines = [*self._lines, Line(role, text)][-MOST_LINES:]
+
+    def _spoken_by(self, voice: str | None) -> Manner:
+        """Agents name the voices of any machine; one that this machine lacks is the session's."""
+        return self._manner(voice if voice in self._senses.means.voices else self._config.voice)
 
     def _manner(self, voice: str | None) -> Manner:
         """How it is spoken; :class:`InvalidConfig` for a voice that there is not."""
