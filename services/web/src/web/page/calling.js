@@ -281,9 +281,8 @@ export class Calling {
    */
   #changed(call, now) {
     const stood = this.speaks;
-    if (now.kind === "failed" && now.problem.code === "voice" && call instanceof Call && this.through.offered) {
-      return this.start(RESCUED);
-    }
+    const blocked = now.kind === "failed" && now.problem.code === "voice" && call instanceof Call && call.wires.blocked;
+    if (blocked && this.through.offered) return this.start(RESCUED);
     if (now.kind === "on") this.needs.stands(call.chatId);
     if (now.kind === "failed") this.#call = null;
     if (now.kind !== "starting") fill(byId("question-problem"));

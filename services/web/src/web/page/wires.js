@@ -34,6 +34,8 @@ export const BROWSER = { webrtc: WebRtc.open, websocket: OverWebSocket.open, ans
 export class Wires {
   /** Whether the sound of WebRTC was found not to get through, a while ago at most; then it is not tried in this call. */
   fellBack = false;
+  /** Whether the WebSocket did not get through either. */
+  blocked = false;
 
   /**
    * @param {WiresNeeds} needs
@@ -64,7 +66,12 @@ export class Wires {
         return this.open(microphone, signal);
       }
     }
-    return { secret, transport: await this.#webSocket(secret, microphone, signal) };
+    try {
+      return { secret, transport: await this.#webSocket(secret, microphone, signal) };
+    } catch (error) {
+      this.blocked = true;
+      throw error;
+    }
   }
 
   /** @param {AbortSignal} signal */
