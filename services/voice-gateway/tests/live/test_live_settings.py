@@ -95,6 +95,51 @@ def test_a_session_has_one_modality_and_known_settings(wrong: JsonObject) -> Non
         RealtimeConfig.model_validate(wrong)
 
 
+@pytest.mark.behaviour("L10")
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"reconnect": {"base_delay_s": 60.1}},
+        {"reconnect": {"max_delay_s": 1e308}},
+        {"model": ""},
+        {"model": "m" * 129},
+        {"model": "a\nb"},
+        {"voice": ""},
+        {"voice": "v" * 129},
+        {"language": ""},
+        {"language": "en_GB; drop"},
+        {"language": "en-" + "a" * 36},
+        {"instructions": ["x" * 16_385]},
+        {"instructions": ["x"] * 21},
+        {"instructions": ["a\0b"]},
+        {"vocabulary": [""]},
+        {"vocabulary": ["x" * 201]},
+        {"vocabulary": ["x"] * 1_001},
+        {"vocabulary": ["a\0b"]},
+        {"tool_tags": ["x"] * 101},
+        {"tool_tags": ["x" * 129]},
+    ],
+)
+def test_no_setting_of_a_session_is_without_bound(wrong: JsonObject) -> None:
+    with pytest.raises(ValidationError):
+        RealtimeConfig.model_validate(wrong)
+
+
+@pytest.mark.behaviour("L10")
+def test_the_largest_settings_of_a_session_are_taken() -> None:
+    RealtimeConfig.model_validate(
+        {
+            "reconnect": {"base_delay_s": 60, "max_delay_s": 60, "max_attempts": 100},
+            "model": "m" * 128,
+            "voice": "v" * 128,
+            "language": "zh-Hant-TW",
+            "instructions": ["x" * 16_384] * 20,
+            "vocabulary": ["x" * 200] * 1_000,
+            "tool_tags": ["x" * 128] * 100,
+        }
+    )
+
+
 @pytest.mark.behaviour("L1")
 def test_every_provider_says_what_it_can_as_data() -> None:
     can = {one.provider: one for one in (openai.CAPABILITIES, gemini.CAPABILITIES, LocalClient.capabilities)}

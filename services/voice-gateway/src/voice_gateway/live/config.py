@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+from contracts.vocabulary import NO_NUL
+
+Seconds = Annotated[float, Field(ge=0, le=60, allow_inf_nan=False)]
 Milliseconds = Annotated[int, Field(ge=0, le=10_000)]
+Named = Annotated[str, StringConstraints(min_length=1, max_length=128, pattern=r"^[^\x00-\x1f\x7f]+$")]
+Language = Annotated[str, StringConstraints(max_length=35, pattern=r"^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$")]
+"""As BCP 47 writes it; 35 characters hold any that is in use (RFC 5646, section 4.4.1)."""
+Instruction = Annotated[str, StringConstraints(max_length=16_384), NO_NUL]
+Word = Annotated[str, StringConstraints(min_length=1, max_length=200), NO_NUL]
 Modality = Literal["audio", "text"]
 Sensitivity = Literal["low", "high"]
 
@@ -37,16 +44,18 @@ class Reconnect(_Settings):
 class RealtimeConfig(_Settings):
     """One session. ``modality`` is the one kind of output; None is a provider's own default everywhere."""
 
-    model: str | None = None
+    model: Named | None = None
     modality: Modality = "audio"
-    voice: str | None = None
-    instructions: tuple[str, ...] = ()
+    voice: Named | None = None
+    instructions: Annotated[tuple[Instruction, ...], Field(max_length=20)] = ()
     input_transcription: bool = True
     output_transcription: bool = True
     vad: Vad = Vad()
     reconnect: Reconnect = Reconnect()
     context_compression: bool = False
     resumption: bool = True
-    language: str | None = None
-    vocabulary: tuple[str, ...] = ()
-    tool_tags: tuple[str, ...] | None = Field(default=None, description="only tools with one of these; null: all")
+    language: Language | None = None
+    vocabulary: Annotated[tuple[Word, ...], Field(max_length=1_000)] = ()
+    tool_tags: Annotated[tuple[Named, ...], Field(max_length=100)] | None = Field(
+        default=None, description="only tools with one of these; null: all"
+    )

@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapte
 from pydantic_core import from_json
 
 from contracts.turns import MAX_QUESTION_LENGTH
-from contracts.vocabulary import JsonObject
+from contracts.vocabulary import NO_NUL, JsonObject
 from voice_gateway.live.config import RealtimeConfig
 from voice_gateway.live.errors import InvalidConfig
 from voice_gateway.live.events import Failure, RealtimeEvent
@@ -32,7 +32,7 @@ MAX_PHRASES = 1_000
 MAX_PHRASE = 200
 
 Name = Annotated[str, StringConstraints(min_length=1, max_length=64, pattern=r"^[\w.-]+$")]
-Phrase = Annotated[str, StringConstraints(min_length=1, max_length=MAX_PHRASE)]
+Phrase = Annotated[str, StringConstraints(min_length=1, max_length=MAX_PHRASE), NO_NUL]
 Ms = Annotated[int, Field(ge=0, le=86_400_000)]
 
 
@@ -172,7 +172,7 @@ def _first(error: ValidationError, below: int = 0) -> str:
     """The first mistake; its place is named from ``below`` on (a union's begins with the kind of message)."""
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     places = [str(part) for part in first["loc"][below:]]
-    return f"`{'.'.join(places)[:200]}` cannot be this: {first['msg'][:200]}."
+    return f"`{'.'.join(places)[:200]}` cannot be this: {first['msg'].removeprefix('Value error, ')[:200]}."
 
 
 def ready(about: Mapping[str, object], capabilities: Capabilities) -> str:
