@@ -17,6 +17,7 @@ from orch_fakes import CHAT, call
 
 from voice_gateway.orchestrators.mcp_servers import McpConfigError, ServerConfig, servers_in
 from voice_gateway.orchestrators.mcp_tools import open_servers
+from voice_gateway.orchestrators.reading import read
 from voice_gateway.orchestrators.toolbox import AgentTools, Caller, Tool, Tools
 
 HOUSE = str(Path(__file__).with_name("mcp_house.py"))
@@ -26,7 +27,7 @@ STDIO = ServerConfig(command=sys.executable, args=(HOUSE,), env={"TIDES_KEY": "k
 @asynccontextmanager
 async def tools_of(**servers: ServerConfig) -> AsyncGenerator[Tools]:
     tools = Tools()
-    async with open_servers(servers, tools.take):
+    async with open_servers(servers, tools):
         yield tools
 
 
@@ -37,7 +38,7 @@ def bound(tools: Tools) -> AgentTools:
 async def test_a_servers_tools_are_listed_and_called_and_its_process_ends_with_us() -> None:
     before = {child.pid for child in psutil.Process().children(recursive=True)}
     async with tools_of(house=STDIO) as tools:
-        assert tools.names == {"house_tide", "house_shout", "house_broken", "house_die"}
+        assert set(tools.names) == {"house_tide", "house_shout", "house_broken", "house_die"}
         ours = bound(tools)
         tide = next(spec for spec in ours.specs() if spec.name == "house_tide")
         assert tide.description == "When the causeway is dry."
@@ -105,14 +106,58 @@ async def reachable(port: int) -> None:
 
 
 async def test_a_server_that_is_not_there_holds_nobody_up_for_long_and_is_no_error(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("voice_gateway.orchestrators.mcp_tools.CONNECT_S", 0.5)
     gone = ServerConfig(command="/nowhere/at/all")
     silent = ServerConfig(command=sys.executable, args=("-c", "import time; time.sleep(60)"))
-    async with asyncio.timeout(20):
-        async with tools_of(gone=gone, silent=silent) as tools:
-            assert tools.names == frozenset()
+    refused = ServerConfig(url="http://mara:s3cret@127.0.0.1:9/mcp?key=s3cret")
+    ends = ServerConfig(command=sys.executable, args=("-c", "raise SystemExit(2)"))
+    tools, told = Tools(), dict[str, str | None]()
+    for within_s, some in ((20.0, {"gone": gone, "refused": refused, "ends": ends}), (0.5, {"silent": silent})):
+        monkeypatch.setattr("voice_gateway.orchestrators.mcp_tools.CONNECT_S", within_s)
+        async with asyncio.timeout(20), open_servers(some, tools) as servers:
+            assert not tools.names
+            told |= {server.name: server.problem for server in servers}
+    assert told == {
+        "gone": "there is no `/nowhere/at/all`",
+        "silent": f"`{sys.executable}` gave no answer within 0.5 seconds",
+        "refused": "nothing answers at http://127.0.0.1:9",
+        "ends": f"`{sys.executable}` ended; why, it may have written to the log of the voice gateway",
+    }
+    for name, problem in told.items():
+        assert f"the MCP server `{name}` cannot be used: {problem}" in caplog.messages
+    assert "s3cret" not in caplog.text
+
+
+@pytest.mark.behaviour("O5")
+async def test_a_tool_of_a_server_that_is_not_there_yet_may_be_named_and_fails_with_a_sentence_until_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("voice_gateway.orchestrators.mcp_tools.PAUSES_S", (0.05,))
+    late = ServerConfig(
+        command=sys.executable, args=("house.py",), cwd=str(tmp_path / "house"), tags=frozenset({"island"})
+    )
+    tools = Tools()
+    async with open_servers({"house": late}, tools):
+        assert read(HOUSE_SCENARIO, "house.yaml", tools.names).agents[0].tools == ("house_shout",)
+        assert "house shout" not in tools.names
+        assert "mouse_shout" not in tools.names
+        ours = tools.bound(["house_shout", "other"], ["island"], Caller(CHAT, "mara"))
+        assert [spec.name for spec in ours.specs()] == ["house_shout"]
+        assert "does not answer right now" in ours.specs()[0].description
+        failed = await ours.answered(call("house_shout", {"text": "tide"}))
+        assert failed.failed
+        assert failed.result["error"].startswith("The tools of `house` cannot be reached right now")
+        (tmp_path / "house").mkdir()
+        (tmp_path / "house" / "house.py").symlink_to(HOUSE)
+        async with asyncio.timeout(20):
+            while (found := await ours.answered(call("house_shout", {"text": "tide"}))).failed:  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+        assert found.result == {"result": "TIDE"}
+        assert "house_whisper" not in tools.names
+
+
+HOUSE_SCENARIO = "{name: house, start: a, agents: [{name: a, instructions: Be kind., tools: [house_shout]}]}"
 
 
 def test_a_name_that_is_taken_stays_whose_it_was() -> None:

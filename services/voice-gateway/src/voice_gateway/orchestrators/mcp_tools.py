@@ -14,14 +14,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Final, cast
 
 from contracts.vocabulary import JsonObject
 from voice_gateway.live.port import ToolError, ToolSpec
+from voice_gateway.orchestrators.mcp_failures import is_refusal, reason
 from voice_gateway.orchestrators.mcp_servers import ServerConfig
-from voice_gateway.orchestrators.toolbox import NAME, Caller, Tool
+from voice_gateway.orchestrators.toolbox import NAME, Caller, Tool, Tools, unreachable
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -38,15 +39,16 @@ MAX_TOOLS: Final = 200
 MAX_PAGES: Final = 20
 
 
-Found = Callable[[str, Iterable[Tool]], None]
-
-
 class McpServer:
-    """One server; ``found`` is given its name and tools whenever they are listed anew."""
+    """One server; its tools are waited for, and taken whenever they are listed anew.
 
-    def __init__(self, name: str, config: ServerConfig, found: Found) -> None:
+    ``problem`` is why it cannot be used, after it was tried.
+    """
+
+    def __init__(self, name: str, config: ServerConfig, tools: Tools) -> None:
         self.name = name
-        self._config, self._found = config, found
+        self.problem: str | None = None
+        self._config, self._tools = config, tools
         self._client: Client | None = None
         self._lost = asyncio.Event()
         self._closing = asyncio.Event()
@@ -55,6 +57,7 @@ class McpServer:
 
     async def start(self) -> None:
         """Connect, and wait until that has worked or failed once; it is tried again and again meanwhile."""
+        self._tools.expect(self.name, self._config.tags | {self.name})
         self._task = asyncio.create_task(self._serve())
         await self._tried.wait()
 
@@ -71,16 +74,17 @@ class McpServer:
         """Call a tool of it; :class:`ToolError` where there is no result."""
         client = self._client
         if client is None:
-            raise ToolError(f"The tools of `{self.name}` cannot be reached right now.")
+            raise ToolError(unreachable(self.name))
         try:
             async with asyncio.timeout(CALL_S):
                 result = await client.call_tool(name, args)
         except TimeoutError:
             raise ToolError(f"`{name}` gave no result within {CALL_S:g} seconds.") from None
         except Exception as error:
-            if not _is_refusal(error):
+            if not is_refusal(error):
                 self._lost.set()
-            log.warning("a call of an MCP server failed", extra={"server": self.name, "error": type(error).__name__})
+            why = reason(error, self._config, CALL_S)
+            log.warning("a call of an MCP server failed", extra={"server": self.name, "reason": why})
             raise ToolError(f"`{name}` could not be called.") from None
         return _result(result)
 
@@ -93,9 +97,8 @@ class McpServer:
                 failures = 0
             except Exception as error:
                 failures += 1
-                log.warning(
-                    "an MCP server cannot be reached", extra={"server": self.name, "error": type(error).__name__}
-                )
+                self.problem = reason(error, self._config, CONNECT_S)
+                log.warning(f"the MCP server `{self.name}` cannot be used: {self.problem}")
             finally:
                 self._client = None
                 self._tried.set()
@@ -110,8 +113,8 @@ class McpServer:
                 client = await stack.enter_async_context(_client(self._config))
                 tools = await _listed(client)
             named = [self._tool(tool) for tool in tools]
-            self._found(self.name, [tool for tool in named if NAME.fullmatch(tool.name)])
-            self._client = client
+            self._tools.take(self.name, [tool for tool in named if NAME.fullmatch(tool.name)])
+            self._client, self.problem = client, None
             self._tried.set()
             waits = [asyncio.create_task(event.wait()) for event in (self._lost, self._closing)]
             try:
@@ -134,12 +137,12 @@ class McpServer:
 
 
 @asynccontextmanager
-async def open_servers(servers: Mapping[str, ServerConfig], found: Found) -> AsyncGenerator[None]:
+async def open_servers(servers: Mapping[str, ServerConfig], tools: Tools) -> AsyncGenerator[Sequence[McpServer]]:
     """Connect to all of them at once; one that does not answer holds nothing up for long, and is tried again."""
-    opened = [McpServer(name, config, found) for name, config in servers.items()]
+    opened = [McpServer(name, config, tools) for name, config in servers.items()]
     try:
         await asyncio.gather(*(server.start() for server in opened))
-        yield
+        yield opened
     finally:
         await asyncio.gather(*(server.close() for server in opened))
 
@@ -175,14 +178,6 @@ async def _listed(client: Client) -> list[McpTool]:
         if not cursor or len(tools) >= MAX_TOOLS:
             break
     return tools[:MAX_TOOLS]
-
-
-def _is_refusal(error: Exception) -> bool:
-    """Whether the server answered, and said no: the connection stands."""
-    from mcp.shared.exceptions import MCPError
-    from mcp_types import CONNECTION_CLOSED
-
-    return isinstance(error, MCPError) and error.error.code != CONNECTION_CLOSED
 
 
 def _result(result: CallToolResult) -> JsonObject:

@@ -6,7 +6,7 @@ YAML is taken as plain data: no anchors, no tags, no merges, no key twice, nothi
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Hashable, Iterator
 from functools import lru_cache
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -89,14 +89,15 @@ def _read(file: Traversable | Path, name: str, tools: Collection[str] | None) ->
 
 def read(text: str, name: str, tools: Collection[str] | None = None) -> Scenario:
     """Read a scenario's text; ``name`` is what mistakes call its file."""
-    outcome = _outcome(text, None if tools is None else frozenset(tools))
+    fixed = tools if isinstance(cast(object, tools), Hashable) else frozenset(cast("Collection[str]", tools))
+    outcome = _outcome(text, fixed)
     if isinstance(outcome, Scenario):
         return outcome
     raise ScenarioError(name, list(outcome))
 
 
 @lru_cache(maxsize=8)
-def _outcome(text: str, tools: frozenset[str] | None) -> Scenario | tuple[Said, ...]:
+def _outcome(text: str, tools: Collection[str] | None) -> Scenario | tuple[Said, ...]:
     """The scenario, or its mistakes; every opening asks, and the text has changed since in hardly any of them."""
     try:
         document = _composed(text)

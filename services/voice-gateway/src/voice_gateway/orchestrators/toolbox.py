@@ -13,7 +13,7 @@ import asyncio
 import json
 import logging
 import re
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
@@ -63,12 +63,30 @@ class Tool:
         return self.spec.name
 
 
+@dataclass(frozen=True, slots=True)
+class Names(Set[str]):
+    """Names of tools: those that are there, and any that a server may yet have that has not told its own."""
+
+    there: frozenset[str]
+    expected: frozenset[str] = frozenset()
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.there or (isinstance(name, str) and _owner(name, self.expected) is not None)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.there)
+
+    def __len__(self) -> int:
+        return len(self.there)
+
+
 class Tools:
     """The tools of a process, by name."""
 
     def __init__(self, tools: Iterable[Tool] = ()) -> None:
         self._tools: dict[str, Tool] = {}
         self._owners: dict[str, str] = {}
+        self._expected: dict[str, frozenset[str]] = {}
         for tool in tools:
             self.add(tool)
 
@@ -80,8 +98,13 @@ class Tools:
             raise ValueError(f"There are two tools called `{tool.name}`; give one of them another name.")
         self._tools[tool.name] = tool
 
+    def expect(self, owner: str, tags: frozenset[str]) -> None:
+        """A server will tell its tools; until then agents may name any that begins with its name."""
+        self._expected[owner] = tags
+
     def take(self, owner: str, tools: Iterable[Tool]) -> None:
         """The tools of a server, which may be given again; a name that somebody else has stays theirs."""
+        self._expected.pop(owner, None)
         for tool in tools:
             if tool.name in self._tools and self._owners.get(tool.name) != owner:
                 log.warning("two tools have one name", extra={"tool": tool.name, "left_out": owner})
@@ -90,9 +113,9 @@ class Tools:
             self._owners[tool.name] = owner
 
     @property
-    def names(self) -> frozenset[str]:
+    def names(self) -> Names:
         """What agents may name."""
-        return frozenset(self._tools)
+        return Names(frozenset(self._tools), frozenset(self._expected))
 
     def bound(
         self,
@@ -103,9 +126,24 @@ class Tools:
         parent: Callable[[], str | None] = lambda: None,
     ) -> AgentTools:
         """Those of these names that carry one of ``tags`` (all with None), for one caller; ``extra`` beside them."""
-        chosen = [self._tools[name] for name in names if name in self._tools]
+        chosen = [tool for name in names if (tool := self._tools.get(name) or self._missing(name)) is not None]
         kept = {tool.name: tool for tool in chosen if _carries(tool, tags)}
         return AgentTools({**kept, **{tool.name: tool for tool in extra}}, caller, parent)
+
+    def _missing(self, name: str) -> Tool | None:
+        """In the place of a tool that its server has not told of: it fails with a sentence until it is there."""
+        owner = _owner(name, self._expected)
+        if owner is None:
+            return None
+
+        async def run(args: JsonObject, caller: Caller) -> JsonObject:
+            found = self._tools.get(name)
+            if found is None:
+                raise ToolError(unreachable(owner))
+            return await found.run(args, caller)
+
+        said = f"A tool of `{owner}`, which does not answer right now; a call says whether it does again."
+        return Tool(ToolSpec(name, said, {"type": "object", "properties": {}}), run, self._expected[owner])
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +202,11 @@ UNTAGGED: Final = "*"
 """The tag of a tool that no choice of tags takes away."""
 
 
+def unreachable(server: str) -> str:
+    """What a model is told of a tool whose server does not answer."""
+    return f"The tools of `{server}` cannot be reached right now; tell the person so, and go on without them."
+
+
 def failure(message: str) -> JsonObject:
     """A failure as a model is told of it."""
     return {"error": message}
@@ -179,3 +222,10 @@ def shortened(result: JsonObject, most: int = MAX_RESULT) -> JsonObject:
 
 def _carries(tool: Tool, tags: Sequence[str] | None) -> bool:
     return tags is None or bool(tool.tags.intersection(tags))
+
+
+def _owner(name: str, servers: Iterable[str]) -> str | None:
+    """The server that a tool of this name would be one of."""
+    if not NAME.fullmatch(name):
+        return None
+    return max((server for server in servers if name.startswith(f"{server}_")), key=len, default=None)
