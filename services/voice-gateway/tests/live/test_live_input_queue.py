@@ -9,7 +9,7 @@ from threading import Barrier, Thread
 
 import pytest
 
-from voice_gateway.live.input_queue import Activity, Audio, Frame, Image, InputQueue, Text
+from voice_gateway.live.input_queue import Activity, Audio, Frame, Image, InputQueue, Silence, Text
 
 
 async def taken(queue: InputQueue) -> list[Frame]:
@@ -147,3 +147,16 @@ async def test_waiting_costs_nothing() -> None:
 def test_sound_that_is_none_is_refused(pcm: bytes, rate: int) -> None:
     with pytest.raises(ValueError, match="16 bits"):
         InputQueue().send_audio(pcm, rate)
+
+
+@pytest.mark.behaviour("L2")
+async def test_silence_stands_behind_what_was_asked_and_nowhere_else() -> None:
+    queue = InputQueue(max_frames=2)
+    queue.silence_asked()
+    queue.send_audio(b"\0\0")
+    queue.silence_asked()
+    queue.send_text("Hello")
+    for _ in range(3):
+        queue.silence_asked()
+    queue.close()
+    assert await taken(queue) == [Audio(b"\0\0"), Text("Hello"), Silence()], "a full queue takes it too, and once"

@@ -93,3 +93,23 @@ def test_a_change_of_the_floor_that_waits_for_its_sound_is_told_when_the_sound_i
             assert call.of("agent_changed") == [TO_SAFETY]
 
     in_virtual_time(run())
+
+
+@pytest.mark.parametrize("modality", ["audio", "text"])
+@pytest.mark.parametrize("questions", [1, 2])
+def test_who_wants_silence_right_behind_a_question_gets_it(modality: str, questions: int) -> None:
+    async def run() -> None:
+        config = RealtimeConfig(modality=modality)  # type: ignore[arg-type]
+        async with local_session(cascade=HandCascade((ANSWER,), stays=True), config=config) as held:
+            for _ in range(questions):
+                held.queue.send_text("What is the code?")
+            await held.session.interrupt()
+            await asyncio.sleep(10)
+            assert len(held.cascade.contexts) == held.cascade.cancelled == questions
+            assert held.of("audio_delta") == []
+            assert held.history[0] == Line("user", "What is the code?")
+            held.queue.send_text("And the valve?")
+            await asyncio.sleep(1)
+            assert "output" in held.kinds, "what is asked after it is answered"
+
+    in_virtual_time(run())

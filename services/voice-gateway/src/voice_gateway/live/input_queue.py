@@ -57,7 +57,12 @@ class Activity:
     kind: ActivityKind
 
 
-Frame = Audio | Text | Image | Activity
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """The person wants silence: what they asked before this is not to be answered."""
+
+
+Frame = Audio | Text | Image | Activity | Silence
 
 
 class InputQueue:
@@ -103,6 +108,13 @@ class InputQueue:
     def send_activity(self, kind: ActivityKind) -> bool:
         """The person begins or ends a turn by hand (push to talk), or thinks better of it."""
         return self._send(Activity(kind), 0)
+
+    def silence_asked(self) -> None:
+        """Let whoever takes the frames stop the answer to what waits by now; nothing where only sound waits."""
+        with self._lock:
+            last = next((frame for frame in reversed(self._frames) if not isinstance(frame, Audio | Image)), None)
+            if last is not None and not isinstance(last, Silence):
+                self._frames.append(Silence())
 
     def close(self) -> None:
         """No more input; may be called more than once, from any thread."""
@@ -163,5 +175,5 @@ def _size(frame: Frame) -> int:
             return len(data)
         case Text(text=text):
             return len(text.encode("utf-8", "surrogatepass"))
-        case Activity():
+        case Activity() | Silence():
             return 0

@@ -91,7 +91,14 @@ class LiveSession:
             transcribes=config.input_transcription,
         )
         self._input = InputPump(
-            client, self._connection, self._turns, self._unheard, tell, config=config, make_room=self._make_room
+            client,
+            self._connection,
+            self._turns,
+            self._unheard,
+            tell,
+            config=config,
+            make_room=self._make_room,
+            stop=self._stop_answer,
         )
         self._seeding = Seeding(client, self._turns, self._unheard, handle)
         self._backoff = Backoff(config.reconnect)
@@ -125,7 +132,15 @@ class LiveSession:
             await self.close()
 
     async def interrupt(self, played_ms: int | None = None) -> None:
-        """Stop the answer, as the person wishes; ``played_ms`` of its sound were played where that is known."""
+        """Stop the answer, as the person wishes; ``played_ms`` of its sound were played where that is known.
+
+        What they asked before it, and is still on its way, is asked and not answered.
+        """
+        self._queue.silence_asked()
+        self._input.silence_asked()
+        await self._stop_answer(played_ms)
+
+    async def _stop_answer(self, played_ms: int | None = None) -> None:
         await self._pump.interrupted()
         if self._connection.up:
             await self._stop_provider(played_ms)
@@ -337,7 +352,7 @@ class LiveSession:
     async def _make_room(self) -> None:
         self._dispatch.new_input()
         if not self._pump.idle or self._played_ms() is not None:
-            await self.interrupt()
+            await self._stop_answer()
 
     async def _exhausted(self) -> None:
         message = "The answer was given up: it asked for too many tools in a row."
