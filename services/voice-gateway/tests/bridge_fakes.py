@@ -41,6 +41,7 @@ class HandQueue(InputQueue):
         super().__init__()
         self.taken: list[tuple[str, object]] = []
         self._on_close = on_close
+        self.full = False
 
     def send_audio(self, pcm: bytes, sample_rate: int = 16_000) -> bool:
         """Note the sound; one frame behind the other is one sound."""
@@ -52,12 +53,12 @@ class HandQueue(InputQueue):
     def send_text(self, text: str) -> bool:
         """Note the text."""
         self.taken.append(("text", text))
-        return True
+        return not self.full
 
     def send_activity(self, kind: Activity) -> bool:
         """Note the mark."""
         self.taken.append(("activity", kind))
-        return True
+        return not self.full
 
     def close(self) -> None:
         """Note the end."""

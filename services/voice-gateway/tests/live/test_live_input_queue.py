@@ -160,3 +160,16 @@ async def test_silence_stands_behind_what_was_asked_and_nowhere_else() -> None:
         queue.silence_asked()
     queue.close()
     assert await taken(queue) == [Audio(b"\0\0"), Text("Hello"), Silence()], "a full queue takes it too, and once"
+
+
+@pytest.mark.behaviour("L2", "L9")
+async def test_a_mark_is_taken_however_full_of_sound_it_is_and_marks_have_a_bound_of_their_own() -> None:
+    queue = InputQueue(max_frames=3, max_bytes=6)
+    assert queue.send_activity("start")
+    assert [queue.send_audio(bytes(2)) for _ in range(4)] == [True, True, True, False]
+    assert [queue.send_activity("end") for _ in range(3)] == [True, True, False]
+    assert isinstance(await anext(queue), Activity)
+    assert queue.send_activity("end"), "one was taken out"
+    queue.close()
+    rest = await taken(queue)
+    assert rest == [Audio(bytes(2))] * 3 + [Activity("end")] * 3

@@ -4,7 +4,9 @@
 
     microphone's thread, socket's task --send_*--> [bounded deque] --async for--> the session's input pump
 
-A frame that finds the queue full is dropped, with a warning. Closing takes no place in the queue, so it is never lost.
+A frame that finds the queue full is dropped, with a warning, and whoever sent it is told. Marks of a turn have room of
+their own, so that no sound, however much, hides the end of a turn. Closing takes no place in the queue, so it is never
+lost.
 """
 
 from __future__ import annotations
@@ -68,8 +70,9 @@ Frame = Audio | Text | Image | Activity | Silence
 class InputQueue:
     """One session's input: any number of producers in any threads, one consumer in an event loop.
 
-    ``max_frames`` and ``max_bytes`` bound what waits. Every ``send_*`` says whether the frame was taken; after
-    ``close`` none is. Iterating ends after ``close`` and the last frame that was taken before it.
+    ``max_frames`` and ``max_bytes`` bound what waits, and ``max_frames`` marks may wait beside it. Every ``send_*`` says
+    whether the frame was taken; after ``close`` none is. Iterating ends after ``close`` and the last frame that was
+    taken before it.
     """
 
     def __init__(
@@ -80,7 +83,7 @@ class InputQueue:
         self._max_frames, self._max_bytes, self._now = max_frames, max_bytes, now
         self._lock = Lock()
         self._frames: deque[Frame] = deque()
-        self._bytes = 0
+        self._bytes = self._marks = 0
         self._closed = False
         self._waiting: tuple[asyncio.AbstractEventLoop, asyncio.Event] | None = None
         self._dropped = 0
@@ -115,6 +118,7 @@ class InputQueue:
             last = next((frame for frame in reversed(self._frames) if not isinstance(frame, Audio | Image)), None)
             if last is not None and not isinstance(last, Silence):
                 self._frames.append(Silence())
+                self._marks += 1
 
     def close(self) -> None:
         """No more input; may be called more than once, from any thread."""
@@ -133,6 +137,7 @@ class InputQueue:
                 if self._frames:
                     frame = self._frames.popleft()
                     self._bytes -= _size(frame)
+                    self._marks -= isinstance(frame, Activity | Silence)
                     return frame
                 if self._closed:
                     raise StopAsyncIteration
@@ -145,14 +150,21 @@ class InputQueue:
             if self._closed:
                 log.debug("a frame after the end of the input was dropped")
                 return False
-            if len(self._frames) >= self._max_frames or self._bytes + size > self._max_bytes:
+            mark = isinstance(frame, Activity)
+            if self._full(mark, size):
                 self._dropped += 1
                 self._warn()
                 return False
             self._frames.append(frame)
             self._bytes += size
+            self._marks += mark
             self._wake()
             return True
+
+    def _full(self, mark: bool, size: int) -> bool:
+        if mark:
+            return self._marks >= self._max_frames
+        return len(self._frames) - self._marks >= self._max_frames or self._bytes + size > self._max_bytes
 
     def _wake(self) -> None:
         if self._waiting is None:

@@ -51,6 +51,7 @@ LAST_WORDS_S = 5.0
 INTERNAL = 1011
 CODES = {"invalid_config": 1008, "too_many_sessions": 1013}
 """Of what only opening the session finds out."""
+FULL = "Too much waits to be answered here, and this was not taken; wait a moment and send it again."
 FAILED = "Something unexpected went wrong here; connect again."
 
 
@@ -138,7 +139,7 @@ class Carrying:
             case Text():
                 if self.down.speaking:
                     await self._silence(session)
-                session.queue.send_text(said.text)
+                self._took(session, session.queue.send_text(said.text))
             case Interrupt():
                 await self._silence(session, said.played_ms)
             case Played():
@@ -163,7 +164,7 @@ class Carrying:
         kind: Activity = "start" if name == "activity_start" else "end" if name == "activity_end" else "cancel"
         if not self._gives_way:
             await self._give_way(kind, session)
-        session.queue.send_activity(kind)
+        self._took(session, session.queue.send_activity(kind))
 
     async def _give_way(self, kind: Activity, session: Session) -> None:
         """What is being said waits while the person holds the key, and ends when they have said something."""
@@ -183,6 +184,10 @@ class Carrying:
         self._half = pcm[whole:]
         if whole:
             self._session.queue.send_audio(pcm[:whole], INPUT_RATE)
+
+    def _took(self, session: Session, took: bool) -> None:
+        if not took and not session.queue.closed:
+            self._mistake("input_full", FULL)
 
     def _mistake(self, code: str, message: str) -> None:
         self.down.put(error(code, message))
