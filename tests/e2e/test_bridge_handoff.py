@@ -44,6 +44,12 @@ def test_the_voice_changes_hands_in_one_sentence_and_the_trace_shows_both_agents
     product: Product, tmp_path: Path
 ) -> None:
     with served(product, tmp_path, orchestrator="cascade") as it:
+        expect(it.page.locator("#mode")).to_contain_text("in calls through the server, questions and passages go to")
+        it.page.get_by_role("button", name="Microphone").click()
+        expect(it.page.locator("#orchestrator-help")).to_contain_text(
+            "Its sentences are not checked against your notes."
+        )
+        it.page.keyboard.press("Escape")
         it.start()
         expect(it.page.locator("#agent")).to_have_text("With concierge")
         expect(it.page.locator("#call-note")).to_contain_text("In this call questions and passages of your notes go to")
@@ -57,6 +63,7 @@ def test_the_voice_changes_hands_in_one_sentence_and_the_trace_shows_both_agents
         said = " ".join([GREETING, *ANSWER])
         assert " ".join(it.spoken(began).split()) == said, "nothing of the concierge, nothing twice, nothing lost"
         expect(turn.locator(".answer")).to_have_text(said)
+        expect(turn.locator(".meta")).to_contain_text("Written by a model; no sources were checked.")
         expect(it.page.locator("#agent")).to_have_text("With safety")
         expect(turn.locator(".hands")).to_have_text("concierge gives the floor to safety.")
         [change] = it.call.tap.events("agent_changed", since=began)

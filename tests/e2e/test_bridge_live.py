@@ -59,6 +59,7 @@ def test_a_model_that_hears_and_speaks_hands_over_in_the_call_and_the_page_never
         page.on("request", lambda request: requests.append(request))
         page.get_by_role("button", name="Microphone").click()
         expect(page.get_by_label("Who answers")).to_have_value("live")
+        expect(page.locator("#orchestrator-help")).to_contain_text("not checked against them")
         page.screenshot(path=ARTIFACTS / "served-live-settings.png")
         page.keyboard.press("Escape")
         it.start()

@@ -114,7 +114,7 @@ def test_what_was_not_heard_of_an_answer_that_was_spoken_over_stands_back(opens:
     turn = voice.ask()
     whole = turn.locator(".answer").inner_text()
     voice.does("call.says(0); call.needs.interrupt(call.turns.at(-1).turnId, 10)")
-    expect(turn.locator(".meta")).to_contain_text("You spoke, and did not hear the rest.")
+    expect(turn.locator(".meta")).to_contain_text("It was interrupted, and you did not hear the rest.")
     rest = voice.page.evaluate(LIT)["unheard"]
     assert rest == whole[10:]
 

@@ -127,7 +127,7 @@ class Stopped(TurnFailed):
 
 
 class Interrupted(TurnFailed):
-    """You spoke, so this answer ended here."""
+    """You interrupted this answer, so it ended here."""
 
     code = "interrupted"
 

@@ -15,7 +15,7 @@ UNWATCHED = "Talkdown lost the stream of this answer. Reload the page in a momen
 OVERDUE = "This question waited longer than its deadline. Ask it again."
 STOPPING = "Talkdown is stopping. The answer goes on without this page, and can be read when Talkdown is back."
 STOPPED = "The answer was stopped."
-SPOKEN_OVER = "You spoke, so the answer ends here."
+SPOKEN_OVER = "The answer was interrupted here."
 FAILED = "The answer failed. Ask the question again."
 
 

@@ -113,6 +113,19 @@ test("V1. a call that is stopped while it opens or returns lets nothing late in"
   assert.equal(seen.openings.length, 1);
 });
 
+test("answers of a model are told as such, and those of the notes are not", async () => {
+  for (const [ready, byModel] of [
+    [{}, false],
+    [{ orchestrator: "live", leaves: { what: "voice", to: "api.openai.com" } }, true],
+    [{ leaves: { what: "questions", to: "models.example" } }, true],
+  ]) {
+    const { it } = call([], ready);
+    await it.start();
+    assert.equal(it.byModel, byModel);
+    it.stop();
+  }
+});
+
 test("V2. a call whose sound goes to a provider says so", async () => {
   const { it, now } = call([], { leaves: { what: "voice", to: "api.openai.com" } });
   await it.start();

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { eventOf, mayReturn, subprotocols } from "../../src/web/page/events.js";
 import { lightOf } from "../../src/web/page/source.js";
-import { ago, answersLine, corpusLine, leavingLines, modeLine, passagesLine, presence, reported, searchLine, startLine, welcomeLine } from "../../src/web/page/words.js";
+import { ago, answersLine, corpusLine, leavingLines, modeLine, passagesLine, presence, reported, searchLine, startLine, wayOf, welcomeLine } from "../../src/web/page/words.js";
 
 const example = (name) =>
   JSON.parse(readFileSync(new URL(`../../../../contracts/examples/${name}.json`, import.meta.url), "utf8"));
@@ -53,8 +53,21 @@ test("what leaves in calls that the server holds is said before any is opened", 
   assert.deepEqual(leavingLines({ ...corpus, calls: [] }), ["Notes: stay here", "Questions: stay here", "Voice: stay here"]);
 });
 
+test("who answers in a call is said whole: whether a model writes, whose it is, and that nobody checks it", () => {
+  const offer = { ...example("voice.live.offer"), leaves: [] };
+  assert.deepEqual(wayOf("cascade", offer).checked, true);
+  assert.match(wayOf("cascade", offer).help, /checked against the lines/);
+  const model = wayOf("cascade", { ...offer, leaves: [{ orchestrator: "cascade", what: "questions", to: "models.example" }] });
+  assert.equal(model.label, "A model, unchecked");
+  assert.equal(model.help, "A model of models.example writes the answer. Its sentences are not checked against your notes.");
+  const speech = wayOf("live", example("voice.live.offer"));
+  assert.match(speech.label, /speech model, unchecked/);
+  assert.match(speech.help, /of api\.openai\.com .* not checked/);
+  assert.match(answersLine(example("web.corpus")), /^quoted sentences; in calls .* a model of models\.example, unchecked$/);
+});
+
 test("how it searches and answers is told without the names of settings", () => {
-  const corpus = example("web.corpus");
+  const corpus = { ...example("web.corpus"), calls: [] };
   assert.equal(searchLine(corpus), "by meaning and words, on this machine");
   assert.equal(answersLine(corpus), "quoted sentences");
   const live = { ...corpus, embeddings: "openai", answers: "responses", leaves: [{ what: "documents", to: "api.x" }] };

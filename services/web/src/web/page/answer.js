@@ -26,6 +26,8 @@ import { counted, linesOf, passagesLine } from "./words.js";
 /** @type {Record<number, string>} */
 const SUPPORTED = { 1: "The sentence has", 2: "Both sentences have" };
 
+const UNCHECKED = "Written by a model; no sources were checked.";
+
 export class AnswerView {
   #written = { version: -1, sentences: 0, end: 0, codePoints: 0 };
   #stage = "";
@@ -213,12 +215,14 @@ export class AnswerView {
     if (ended && turn.abstained) this.answer.querySelectorAll(".doubt").forEach((mark) => mark.remove());
     this.element.toggleAttribute("data-abstained", ended && turn.abstained);
     const { turnId } = turn;
+    const verdict = verdictOf(turn);
     const runs = !ENDED.has(turn.stage) && turnId !== null;
     fill(
       this.meta,
       runs && h("button", { class: "small", type: "button", onclick: () => this.needs.stop(turnId) }, "Stop answering"),
-      ended && h("span", {}, verdictOf(turn)),
-      ended && turn.heard !== null && h("span", {}, "You spoke, and did not hear the rest."),
+      turn.byModel && turnId === null && turn.text !== "" && h("span", { class: "unchecked" }, UNCHECKED),
+      ended && verdict !== "" && h("span", {}, verdict),
+      ended && turn.heard !== null && h("span", {}, "It was interrupted, and you did not hear the rest."),
       ended && h("button", { class: "small again", type: "button", onclick: this.needs.aloud }, "Say it again"),
       ENDED.has(turn.stage) && link && h("a", { href: link, target: "_blank", rel: "noreferrer" }, ended ? "How it was found" : "What happened"),
     );

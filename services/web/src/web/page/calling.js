@@ -25,7 +25,7 @@ import { startLine } from "./words.js";
  * @property {(question: string) => void} ask
  * @property {(moment: Moment) => void} happened
  * @property {(turnId: string, heard: number) => void} heard speech broke an answer off here, in code points
- * @property {(question: string, chatId: string) => ToldTurn} told a turn that the server holds begins
+ * @property {(question: string, chatId: string, byModel: boolean) => ToldTurn} told a turn that the server holds begins
  * @property {(agent: string, previous: string) => void} changedHands
  * @property {() => void} ended the person ended the call that stood
  * @property {() => void} changed
@@ -172,7 +172,7 @@ export class Calling {
       note,
       asked: (question) => {
         this.#said = question;
-        return this.needs.told(question, call.chatId);
+        return this.needs.told(question, call.chatId, call.byModel);
       },
       interrupted: ({ turnId }, heard) => turnId !== null && this.needs.heard(turnId, heard),
       agent: (agent, previous) => {

@@ -204,12 +204,13 @@ export class Conversation {
    * A turn that the server holds begins; what is known of it is told.
    * @param {string} question
    * @param {string} chatId
+   * @param {boolean} byModel whether a model writes answers that have no frames
    * @returns {ToldTurn}
    */
-  told(question, chatId) {
+  told(question, chatId, byModel) {
     byId("said").replaceChildren();
     const within = this.chat ?? this.begin(chatId);
-    const shown = this.#enter(within, asked(question), SPOKEN_ELSEWHERE);
+    const shown = this.#enter(within, { ...asked(question), byModel }, SPOKEN_ELSEWHERE);
     this.#toFoot();
     return toldTurn(shown, {
       follow: (turn) => void this.#follow(within, turn, shown),

@@ -12,6 +12,7 @@
  * @property {Source[]} sources
  * @property {Sentence[]} sentences
  * @property {boolean} abstained
+ * @property {boolean} byModel whether a model wrote it in a call, where nobody checks it against the notes
  * @property {string | null} turnId
  * @property {string | null} traceId
  * @property {string | null} cursor where a reader that comes back goes on
@@ -35,6 +36,7 @@ export function asked(question) {
     sources: [],
     sentences: [],
     abstained: false,
+    byModel: false,
     turnId: null,
     traceId: null,
     cursor: null,
@@ -125,7 +127,7 @@ export function restored(stored) {
     case "cancelled":
       return failed(turn, "cancelled", stored.error_message ?? "The answer was stopped.");
     case "interrupted":
-      return failed({ ...turn, heard: stored.heard }, "interrupted", stored.error_message ?? "You spoke, so the answer ends here.");
+      return failed({ ...turn, heard: stored.heard }, "interrupted", stored.error_message ?? "The answer was interrupted here.");
     default:
       return failed(turn, stored.error_code ?? "internal", stored.error_message ?? "The answer failed. Ask again.");
   }

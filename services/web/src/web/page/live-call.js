@@ -57,6 +57,12 @@ export class LiveCall extends StandingCall {
     return Boolean(this.wire?.ready.leaves);
   }
 
+  /** Whether a model writes the answers, and nobody checks them against the notes. */
+  get byModel() {
+    const ready = this.wire?.ready;
+    return ready?.orchestrator === "live" || ready?.leaves?.what === "questions";
+  }
+
   /**
    * Ask in writing; whether there is a session to ask.
    * @param {string} text

@@ -33,7 +33,7 @@ const calling = new Calling({
   ask: (words) => conversation.ask(words, calling.chatId),
   happened: (moment) => conversation.happened(moment),
   heard: (turnId, heard) => conversation.heardUpTo(turnId, heard),
-  told: (words, chatId) => conversation.told(words, chatId),
+  told: (words, chatId, byModel) => conversation.told(words, chatId, byModel),
   changedHands: (agent, previous) => conversation.changedHands(agent, previous),
   ended: end,
   changed: show,

@@ -2,14 +2,10 @@
 
 import { byId, fill, h } from "./dom.js";
 import { BROWSER, keep, kept } from "./kept.js";
+import { wayOf } from "./words.js";
 
 /** @import { LiveOffer } from "./live" */
 
-/** What people call the ways of answering. @type {Record<string, string>} */
-const ANSWERS = {
-  cascade: "My notes, word by word from their lines",
-  live: "A speech model of the provider, with my notes as its tool",
-};
 const NONE = /** @type {LiveOffer} */ ({ orchestrators: [], providers: [], scenarios: [], leaves: [], problem: null });
 
 export class Through {
@@ -27,7 +23,10 @@ export class Through {
       keep(BROWSER, "through", select("through").value || null);
       this.#show();
     });
-    byId("orchestrator").addEventListener("change", () => keep(BROWSER, "orchestrator", select("orchestrator").value));
+    byId("orchestrator").addEventListener("change", () => {
+      keep(BROWSER, "orchestrator", select("orchestrator").value);
+      this.#show();
+    });
   }
 
   /** Learn what the server offers; one that does not answer offers nothing new. */
@@ -63,11 +62,13 @@ export class Through {
 
   #show() {
     const { orchestrators } = this.#offer;
+    const ways = orchestrators.map((name) => ({ name, ...wayOf(name, this.#offer) }));
     byId("through-setting").hidden = !this.offered;
     select("through").value = this.chosen ? "server" : "";
-    byId("orchestrator-setting").hidden = !this.chosen || orchestrators.length < 2;
-    fill(byId("orchestrator"), ...orchestrators.map((name) => h("option", { value: name }, ANSWERS[name] ?? name)));
+    byId("orchestrator-setting").hidden = !this.chosen || (ways.length < 2 && ways.every(({ checked }) => checked));
+    fill(byId("orchestrator"), ...ways.map(({ name, label }) => h("option", { value: name }, label)));
     select("orchestrator").value = this.orchestrator ?? orchestrators[0] ?? "";
+    fill(byId("orchestrator-help"), ways.find(({ name }) => name === select("orchestrator").value)?.help);
   }
 }
 

@@ -40,7 +40,7 @@ export function toldTurn(shown, { follow, over }) {
       if (!alone()) return;
       if (how === "done") shown.changed({ ...entry.turn, stage: "done" });
       else if (how === "failed") shown.changed(failed(entry.turn, "failed", message));
-      else shown.changed(failed(entry.turn, "interrupted", "You spoke, so the answer ends here."));
+      else shown.changed(failed(entry.turn, "interrupted", "The answer was interrupted here."));
     },
   };
 }

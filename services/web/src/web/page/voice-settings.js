@@ -51,6 +51,10 @@ export class VoiceSettings {
       const within = target instanceof Element && target.closest("#voice-settings, #voice-toggle, #call-remedy");
       if (this.isOpen && !within) this.#hide();
     });
+    new IntersectionObserver(
+      ([end]) => (byId("settings-more").hidden = end === undefined || end.isIntersecting),
+      { root: byId("voice-settings") },
+    ).observe(byId("settings-end"));
     navigator.mediaDevices?.addEventListener?.("devicechange", () => void this.look());
     addEventListener("pagehide", () => this.#endPreview());
   }

@@ -2,6 +2,7 @@
 
 /** @import { Corpus, Lines, RefreshReport } from "./wire" */
 /** @import { Connection } from "./call.js" */
+/** @import { LiveOffer } from "./live" */
 /** @import { Stage } from "./frames.js" */
 
 /**
@@ -168,6 +169,12 @@ export function searchLine(corpus) {
  * @param {Corpus} corpus
  */
 export function answersLine(corpus) {
+  const model = corpus.calls.find(({ orchestrator }) => orchestrator === "cascade");
+  return `${typedLine(corpus)}${model ? `; in calls through the server written by a model of ${model.to}, unchecked` : ""}`;
+}
+
+/** @param {Corpus} corpus */
+function typedLine(corpus) {
   switch (corpus.answers) {
     case "extractive":
       return "quoted sentences";
@@ -179,6 +186,24 @@ export function answersLine(corpus) {
     default:
       return corpus.answers;
   }
+}
+
+/**
+ * Who answers in one way of the server's calls, short enough for a choice on a phone, and whole below it.
+ * @param {string} name of the way
+ * @param {LiveOffer} offer
+ * @returns {{ label: string, help: string, checked: boolean }}
+ */
+export function wayOf(name, { leaves }) {
+  const to = [...new Set(leaves.filter(({ orchestrator }) => orchestrator === name).map((one) => one.to))].join(" or ");
+  if (name === "live") {
+    const help = `A speech model of ${to || "the provider"} hears you and writes the answer, with your notes as its tool. Its sentences are not checked against them.`;
+    return { label: "A speech model, unchecked", help, checked: false };
+  }
+  if (name !== "cascade") return { label: name, help: "", checked: true };
+  if (to === "") return { label: "My notes, line by line", help: "Each sentence is checked against the lines it came from.", checked: true };
+  const help = `A model of ${to} writes the answer. Its sentences are not checked against your notes.`;
+  return { label: "A model, unchecked", help, checked: false };
 }
 
 /** @param {Corpus} corpus */
