@@ -265,12 +265,28 @@ async def test_what_may_be_named_is_offered_and_a_broken_scenario_is_told(house:
         assert offer.scenarios[0].agents == ("concierge", "safety", "secret")
         (tmp_path / "talkdown.yaml").write_text("name: house\n")
         assert [one.name for one in made.offer().scenarios] == ["notes"]
-        assert "talkdown.yaml, line 1" in (made.offer().problem or "")
-        with pytest.raises(InvalidConfig, match="has no `start`"):
+        assert (made.offer().problem or "").startswith("talkdown.yaml, line 1: ")
+        with pytest.raises(InvalidConfig, match="has no `start`") as refused:
             async with open_orchestrated(Opening(CHAT), made):
                 pass
+        assert str(tmp_path) not in refused.value.message, "where the notes lie is nobody's business"
+        with pytest.raises(ScenarioError, match=r"talkdown\.yaml") as told_here:
+            made.scenario()
+        assert str(tmp_path) in told_here.value.message, "who runs this is told the whole path"
         async with open_orchestrated(Opening(CHAT, scenario="notes"), made) as opened:
             assert opened.scenario == "notes"
+
+
+@pytest.mark.parametrize("voice", ["../../x", "Pavarotti"])
+async def test_a_voice_that_this_machine_lacks_is_refused_before_the_session_is_said_to_stand(
+    house: House, tmp_path: Path, voice: str
+) -> None:
+    async with orchestra(house, tmp_path) as made:
+        with pytest.raises(InvalidConfig, match=r"`voice` cannot be .*; there are: tone"):
+            async with open_orchestrated(Opening(CHAT, config=RealtimeConfig(voice=voice)), made):
+                pass
+        async with open_orchestrated(Opening(CHAT, config=RealtimeConfig(voice="tone")), made) as opened:
+            assert opened.config.voice == "tone"
 
 
 async def test_a_folder_without_a_scenario_has_the_usual_one(house: House, tmp_path: Path) -> None:

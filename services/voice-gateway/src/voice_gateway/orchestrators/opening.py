@@ -150,7 +150,7 @@ async def _known(opening: Opening, orchestra: Orchestra, provider: ProviderName)
     try:
         scenario = await asyncio.to_thread(orchestra.scenario, opening.scenario)
     except ScenarioError as error:
-        raise InvalidConfig(error.message) from error
+        raise InvalidConfig(error.outside) from error
     if opening.agent is not None and scenario.find(opening.agent) is None:
         there = ", ".join(agent.name for agent in scenario.agents)
         raise InvalidConfig(f"`agent` cannot be `{opening.agent}`; in `{scenario.name}` there are: {there}.")
@@ -214,6 +214,9 @@ def _cascade(known: _Known) -> tuple[Session, RealtimeConfig, Capabilities]:
             " responses or chat for a model that can do without."
         )
     assert orchestra.senses is not None, "a local provider has ears and a mouth"
+    voice, voices = opening.config.voice, orchestra.senses.means.voices
+    if voice is not None and voice not in voices:
+        raise InvalidConfig(f"`voice` cannot be `{voice[:64]}` here; there are: {', '.join(voices)}.")
     recall = (
         partial(recalled_for, store, opening.user_id, within_s=orchestra.settings.memory_s)
         if orchestra.settings.memory_recall

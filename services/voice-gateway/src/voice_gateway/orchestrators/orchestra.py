@@ -21,6 +21,7 @@ from voice_gateway.opening import Senses
 from voice_gateway.orchestrators.chat_store import ChatStore
 from voice_gateway.orchestrators.functions import tools_in
 from voice_gateway.orchestrators.ours import OurAgent
+from voice_gateway.orchestrators.own_code import told
 from voice_gateway.orchestrators.reading import BESIDE_NOTES, ScenarioError, load, shipped
 from voice_gateway.orchestrators.retrieving import retrieve_documents
 from voice_gateway.orchestrators.scenario import RETRIEVE, AgentSpec, ProviderName, Scenario
@@ -154,7 +155,7 @@ class Orchestra:
             try:
                 scenario = load(place, self.tools.names)
             except ScenarioError as error:
-                problem = problem or error.message
+                problem = problem or error.outside
                 continue
             agents = tuple(agent.name for agent in scenario.agents)
             found.setdefault(scenario.name, OfferedScenario(scenario.name, scenario.start, agents))
@@ -201,7 +202,7 @@ def _functions(settings: Settings) -> list[Tool]:
         try:
             tools += tools_in(place)
         except Exception as error:
-            raise ToolsUnusable(f"TALKDOWN_TOOLS: {place} cannot be used: {error}") from error
+            raise ToolsUnusable(f"TALKDOWN_TOOLS: {place} cannot be used: {told(error)}") from error
     return tools
 
 

@@ -52,7 +52,15 @@ class ScenarioError(VoiceError):
 
     def __init__(self, file: str, mistakes: list[Said]) -> None:
         self.file, self.mistakes = file, mistakes
-        super().__init__("\n".join(f"{file}{f', line {line}' if line else ''}: {said}" for line, said in mistakes))
+        super().__init__(self._told(file))
+
+    @property
+    def outside(self) -> str:
+        """The message for who opens a session: without the folder that the file lies in."""
+        return self._told(Path(self.file).name)
+
+    def _told(self, file: str) -> str:
+        return "\n".join(f"{file}{f', line {line}' if line else ''}: {said}" for line, said in self.mistakes)
 
 
 def shipped() -> tuple[str, ...]:
