@@ -177,3 +177,18 @@ def test_a_log_line_is_json_with_its_trace_and_without_the_text_of_errors(capsys
     assert second["error"] == "ValueError"
     assert second["at"][0].startswith("test_telemetry.py:")
     assert "secret" not in json.dumps(second)
+
+
+@pytest.mark.behaviour("E3")
+def test_what_a_websocket_library_logs_of_its_handshakes_stays_out_of_the_most_detailed_log(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """An address may hold a credential, and these libraries write addresses down below a warning."""
+    telemetry.setup("sample", ServiceSettings(log_level="debug"))
+    logging.getLogger("agent").debug("a detail")
+    for library in ("websockets.client", "websockets.server", "uvicorn.error"):
+        logging.getLogger(library).debug("> GET /v1/graph/live?token=ek_secret HTTP/1.1")
+        logging.getLogger(library).info('("127.0.0.1", 1) - "WebSocket /v1/graph/live?token=ek_secret" [accepted]')
+    told = capsys.readouterr().out
+    assert "a detail" in told
+    assert "ek_secret" not in told

@@ -20,9 +20,9 @@ from opentelemetry.trace import get_current_span
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "color_message"}
 _QUIET = (
     *("httpx2", "httpcore2", "openai"),
-    *("aiokafka", "uvicorn.access", "redis", "psycopg.pool", "asyncio", "watchfiles"),
+    *("aiokafka", "uvicorn", "uvicorn.access", "websockets", "redis", "psycopg.pool", "asyncio", "watchfiles"),
 )
-"""Libraries whose lines below a warning say nothing of our own work."""
+"""Libraries whose lines below a warning say nothing of our own work, or hold addresses with a credential in them."""
 
 
 def write_logs(service: str, level: str) -> None:
