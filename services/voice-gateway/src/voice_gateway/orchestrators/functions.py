@@ -86,6 +86,9 @@ def _module(place: str) -> ModuleType:
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
+    except SystemExit as error:
+        del sys.modules[name]
+        raise ImportError("It ends the program when it is loaded; put that under `if __name__ == ...`.") from error
     except BaseException:
         del sys.modules[name]
         raise

@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import sys
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Final, cast
@@ -151,13 +152,15 @@ async def open_servers(servers: Mapping[str, ServerConfig], tools: Tools) -> Asy
 async def _client(config: ServerConfig) -> AsyncGenerator[Client]:
     import httpx2
     from mcp import Client, StdioServerParameters
+    from mcp.client.stdio import stdio_client
     from mcp.client.streamable_http import streamable_http_client
 
     async with AsyncExitStack() as stack:
         if config.command:
-            server = StdioServerParameters(
+            program = StdioServerParameters(
                 command=config.command, args=[*config.args], env=config.env or None, cwd=config.cwd
             )
+            server = stdio_client(program, errlog=sys.__stderr__ or sys.stderr)
         else:
             assert config.url is not None
             timeout = httpx2.Timeout(CALL_S, connect=CONNECT_S)
