@@ -70,7 +70,7 @@ Frame = Audio | Text | Image | Activity | Silence
 class InputQueue:
     """One session's input: any number of producers in any threads, one consumer in an event loop.
 
-    ``max_frames`` and ``max_bytes`` bound what waits, and ``max_frames`` marks may wait beside it. Every ``send_*`` says
+    ``max_frames`` and ``max_bytes`` bound what waits; ``max_frames`` marks may wait beside it. Every ``send_*`` says
     whether the frame was taken; after ``close`` none is. Iterating ends after ``close`` and the last frame that was
     taken before it.
     """

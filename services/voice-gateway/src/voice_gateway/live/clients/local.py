@@ -9,9 +9,9 @@
                                                   `--> cascade.process_turn --chunks--> Aloud --> AudioDelta
     text -----------------------------------------'
 
-The ears decide: what may be speech only holds the voice. By hand (``vad.enabled`` off) an utterance is what lies
-between ``start`` and ``end``. Who says "stop" wants silence and no answer. A turn ends when the last of its sound is on
-its way.
+The ears decide: what may be speech only holds the voice. Sound that stops coming ends it as silence would. By hand
+(``vad.enabled`` off) an utterance is what lies between ``start`` and ``end``. Who says "stop" wants silence and no
+answer. A turn ends when the last of its sound is on its way.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from voice_gateway.ears.port import Dismissed, Failed, Heard, Listener, SpeechSt
 from voice_gateway.errors import Refused
 from voice_gateway.live.clients.aloud import Aloud
 from voice_gateway.live.clients.answering import Answer
+from voice_gateway.live.clients.lost_sound import LostSound
 from voice_gateway.live.clients.silence import asks_for_silence
 from voice_gateway.live.clients.tuning import tuned
 from voice_gateway.live.config import RealtimeConfig
@@ -70,6 +71,7 @@ class LocalClient:
         self._listener: Listener | None = None
         self._hearing: asyncio.Task[None] | None = None
         self._again_at = 0.0
+        self._lost_sound = LostSound(self._no_more_sound)
         self._aloud: Aloud | None = None
         self._answer: Answer | None = None
         self._shown = ""
@@ -98,6 +100,7 @@ class LocalClient:
         """Hear the next sound."""
         if not self._config.vad.enabled and not self._pressed:
             return
+        self._lost_sound.came()
         if self._listener is None:
             now = asyncio.get_running_loop().time()
             if now < self._again_at:
@@ -167,6 +170,7 @@ class LocalClient:
     async def close(self) -> None:
         """Give the place back, and end what is in work."""
         await self._stop(self._played_ms(), tell=False)
+        self._lost_sound.over()
         if self._hearing is not None:
             self._hearing.cancel()
             await asyncio.wait({self._hearing})
@@ -205,12 +209,20 @@ class LocalClient:
             log.exception("the ears of a live session failed")
         # Closing the session cancels this task: who comes here has lost the ears. The next sound asks for others.
         await self._deaf()
+        self._lost_sound.over()
         self._go_on()
         self._tell(NOT_UNDERSTOOD)
 
+    def _no_more_sound(self) -> None:
+        if self._listener is not None and self._config.vad.enabled:
+            self._listener.commit()
+
     async def _on(self, heard: Heard) -> None:
+        if isinstance(heard, Utterance | Dismissed | Failed):
+            self._lost_sound.over()
         match heard:
             case SpeechStarted() if self._config.vad.enabled:
+                self._lost_sound.began()
                 self._hold()
             case Words() if heard.text.strip() and self._config.input_transcription:
                 self._partial(heard.text)
