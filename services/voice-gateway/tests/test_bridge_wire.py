@@ -91,6 +91,12 @@ async def test_a_first_frame_that_is_no_json_object_closes_with_1003(bridge: Bri
     assert bridge.opened == []
 
 
+async def test_the_size_of_a_first_frame_is_counted_in_bytes(bridge: Bridge) -> None:
+    async with connect(f"{bridge.url}?token={bridge.token()}") as socket:
+        await socket.send(json.dumps({"voice": "ö" * 600_000}, ensure_ascii=False))
+        assert (await Talker(socket).hear())["message"] == "The first frame has at most 1,048,576 bytes."
+
+
 async def test_a_first_frame_that_does_not_come_closes_with_1003() -> None:
     async with bridging(first_frame_s=0.05) as bridge:
         async with connect(bridge.url, additional_headers={"authorization": f"Bearer {bridge.token()}"}) as socket:

@@ -155,7 +155,7 @@ async def _first_frame(websocket: WebSocket, within_s: float, carrying: Carrying
         return None
     text = message.get("text")
     frame: str | bytes = text if text is not None else message.get("bytes") or b""
-    if len(frame) > MAX_FRAME_BYTES:
+    if len(frame.encode() if isinstance(frame, str) else frame) > MAX_FRAME_BYTES:
         raise InvalidConfig(f"The first frame has at most {MAX_FRAME_BYTES:,} bytes.")
     try:
         return messages.wanted(frame)
