@@ -177,11 +177,15 @@ def test_a_name_that_is_taken_stays_whose_it_was() -> None:
     ("text", "says"),
     [
         ("{", "is not JSON"),
-        ("[]", "cannot be this"),
+        ("[]", "the file is a group of fields"),
+        ('{"servers": {}}', "it has no `mcpServers`, which holds a server by each name; here stands: `servers`"),
+        ('{"mcpServers": {"a": {"comand": "x"}}}', "server `a`: .* `command` or a `url`; here stands: `comand`"),
+        ('{"mcpServers": {"a": {"command": "x", "args": "y.py"}}}', r"`mcpServers.a.args` is a list; write `\[y.py\]`"),
+        ('{"mcpServers": {"a": "x"}}', "`mcpServers.a` is a group of fields"),
         ('{"mcpServers": {"a": {}}}', "either a `command` or a `url`"),
         ('{"mcpServers": {"a": {"command": "x", "url": "http://y"}}}', "either a `command` or a `url`"),
         ('{"mcpServers": {"a": {"url": "ftp://y"}}}', "begins with http"),
-        ('{"mcpServers": {"a b": {"command": "x"}}}', "cannot be this"),
+        ('{"mcpServers": {"a b": {"command": "x"}}}', "`a b` is no name of a server"),
         ('{"mcpServers": {"a": {"command": "x", "env": {"K": "${NOT_SET_ANYWHERE}"}}}}', "NOT_SET_ANYWHERE"),
     ],
 )

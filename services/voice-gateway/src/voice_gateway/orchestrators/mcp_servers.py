@@ -19,8 +19,10 @@ from pathlib import Path
 from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+from pydantic_core import ErrorDetails
 
 from voice_gateway.errors import VoiceError
+from voice_gateway.orchestrators.wording import what_it_is
 
 MAX_BYTES: Final = 262_144
 _VARIABLE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
@@ -101,12 +103,29 @@ def servers_in(place: str) -> dict[str, ServerConfig]:
     except OSError as error:
         raise McpConfigError(f"{place} cannot be read ({error.strerror}): set TALKDOWN_MCP to a JSON file.") from None
     except ValidationError as error:
-        fault = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        where = ".".join(str(step) for step in fault["loc"] if step != "[key]")
-        said = fault["msg"].removeprefix("Value error, ")
-        raise McpConfigError(f"{place}: `{where}` cannot be this: {said}.") from None
+        raise McpConfigError(f"{place}: {_said(error.errors(include_url=False)[0])}.") from None
     except (ValueError, RecursionError) as error:
         raise McpConfigError(f"{place} is not JSON ({error}).") from None
+
+
+def _said(fault: ErrorDetails) -> str:
+    there = ", ".join(f"`{str(name)[:60]}`" for name in [*fault["input"]][:20]) if _has_fields(fault) else ""
+    match fault["type"], fault["loc"]:
+        case "missing", _:
+            return f"it has no `mcpServers`, which holds a server by each name; here stands: {there or 'nothing'}"
+        case "value_error", (*_, name):
+            told = fault["msg"].removeprefix("Value error, ")
+            return f"of the server `{name}`: {told}; here stands: {there or 'nothing'}"
+        case _, ():
+            return f"the file {what_it_is(fault)}"
+        case _, (*_, name, "[key]"):
+            return f"`{str(name)[:60]}` is no name of a server: at most 31 letters, digits, `_` and `-`"
+        case _, place:
+            return f"`{'.'.join(map(str, place))}` {what_it_is(fault)}"
+
+
+def _has_fields(fault: ErrorDetails) -> bool:
+    return isinstance(fault["input"], dict)
 
 
 def _file_in(folder: Path, cwd: Path, arg: str) -> str:

@@ -22,6 +22,7 @@ from yaml.constructor import SafeConstructor
 from voice_gateway.errors import VoiceError
 from voice_gateway.orchestrators.graph import Place, mistakes
 from voice_gateway.orchestrators.scenario import AgentSpec, Edge, Scenario, Voices
+from voice_gateway.orchestrators.wording import what_it_is
 
 MAX_BYTES: Final = 262_144
 MAX_DEPTH: Final = 20
@@ -123,11 +124,22 @@ def _outcome(text: str, tools: Collection[str] | None) -> Scenario | tuple[Said,
 
 def _telling(error: ValidationError) -> Iterator[ErrorDetails]:
     """The faults without those that only follow from others: a list is not too short for its items being wrong."""
-    faults = error.errors(include_url=False, include_context=False)
+    faults = [fault for fault in error.errors(include_url=False) if not _other_kind(fault)]
     wrong_inside = {fault["loc"][0] for fault in faults if len(fault["loc"]) > 1}
     for fault in faults:
         if not (fault["type"] == "too_short" and fault["loc"][0] in wrong_inside):
+            fault["loc"] = tuple(step for step in fault["loc"] if step not in _KINDS_OF_VOICE)
             yield fault
+
+
+_KINDS_OF_VOICE: Final = frozenset({"constrained-str", Voices.__name__})
+
+
+def _other_kind(fault: ErrorDetails) -> bool:
+    """Whether this says of a voice only that it is not written in the other of the two ways."""
+    if Voices.__name__ in fault["loc"]:
+        return fault["type"] == "model_type"
+    return "constrained-str" in fault["loc"] and isinstance(fault["input"], dict)
 
 
 class _Unreadable(Exception):
@@ -144,6 +156,8 @@ def _composed(text: str) -> yaml.MappingNode:
     except yaml.MarkedYAMLError as error:
         mark, problem = error.problem_mark or error.context_mark, error.problem or error.context
         said = TOO_DEEP if problem == "exceeded maximum nesting depth" else f"This is not YAML: {problem}."
+        if str(problem).startswith("mapping values are not allowed"):
+            said = "This is not YAML: in a text, `: ` begins a field; put the text in quotes."
         raise _Unreadable(mark.line + 1 if mark else None, said) from None
     except yaml.YAMLError:
         raise _Unreadable(None, "This is not YAML: it holds a character that may not be in it.") from None
@@ -267,7 +281,7 @@ def _said(document: yaml.Node, fault: ErrorDetails) -> tuple[int | None, str]:
                 " `-` and `_`."
             )
         case _:
-            return line, f"`{field}` of {_lower(whose)} cannot be this: {fault['msg'][:200]}."
+            return line, f"`{field}` of {_lower(whose)} {what_it_is(fault)}."
 
 
 def _whose(document: yaml.Node, place: Place) -> str:
