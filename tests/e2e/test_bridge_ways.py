@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +15,11 @@ from test_page_access import LOOKS, faults_of
 from udp_relay import relay
 
 from embedded.product import Product
+
+BAD = "rgb(163, 36, 36)"
+"""The colour of errors where it is light."""
+FIRST_WAITS_MS = 250 + 500 + 1000
+"""In which a call that comes back by itself tries it three times."""
 
 pytestmark = [pytest.mark.timeout(240), pytest.mark.behaviour("L8", "V7")]
 
@@ -79,7 +85,12 @@ def test_axe_finds_nothing_to_mend_where_the_way_is_chosen_and_in_such_a_call(op
     )
     page = window.page
     page.get_by_role("button", name="Microphone").click()
-    page.locator("#through-setting").scroll_into_view_if_needed()
+    expect(page.get_by_text("More below")).to_be_visible()
+    window.picture(f"{look}-served-settings-above")
+    page.locator("#settings-end").scroll_into_view_if_needed()
+    expect(page.get_by_text("More below")).to_be_hidden()
+    expect(page.locator("#voice-settings-title")).to_be_in_viewport(ratio=1)
+    expect(page.locator("#voice-close")).to_be_in_viewport(ratio=1)
     assert faults_of(window) == []
     window.picture(f"{look}-served-settings")
     assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
@@ -91,6 +102,40 @@ def test_axe_finds_nothing_to_mend_where_the_way_is_chosen_and_in_such_a_call(op
     assert faults_of(window) == []
     window.picture(f"{look}-served")
     assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_a_session_that_failed_for_good_is_not_opened_again_and_its_sentence_looks_like_an_error(
+    opens: Opens, product: Product
+) -> None:
+    window = opens(script="localStorage.setItem('talkdown.through', 'server');")
+    page = window.page
+    sessions: list[str] = []
+    sentence = "The provider of the voice could not be reached again."
+
+    def fail(socket: WebSocketRoute) -> None:
+        sessions.append(socket.url)
+        gateway = socket.connect_to_server()
+
+        def passed(message: str | bytes) -> None:
+            if isinstance(message, str):
+                gateway.send(message)
+            else:
+                error = {"type": "error", "code": "reconnect_failed", "message": sentence, "fatal": True}
+                socket.send(json.dumps(error))
+                socket.close(code=1011, reason=sentence)
+
+        socket.on_message(passed)
+
+    page.route_web_socket(lambda url: url.endswith("/v1/graph/live"), fail)
+    page.get_by_role("button", name="Start").click()
+    words = page.locator("#presence-words")
+    expect(words).to_contain_text(sentence, timeout=BOUND_MS)
+    expect(words).to_contain_text("Press Start to open a new one.")
+    expect(page.get_by_role("button", name="Start")).to_be_visible()
+    expect(words).to_have_css("color", BAD)
+    window.picture("served-failed")
+    page.wait_for_timeout(2 * FIRST_WAITS_MS)
+    assert len(sessions) == 1
 
 
 @pytest.mark.behaviour("L7")
