@@ -62,7 +62,7 @@ class Carrying:
         self.down = down
         self._drain_s = drain_s
         self._session: Session | None = None
-        self._by_hand = self._gives_way = False
+        self._by_hand = self._gives_way = self._pressed = False
         self._open_turns: set[int] = set()
         self._why = NORMAL
         self._deadline: float | None = None
@@ -162,6 +162,7 @@ class Carrying:
                 "not_by_hand", "This session finds turns itself; open it with `vad.enabled` off to mark them."
             )
         kind: Activity = "start" if name == "activity_start" else "end" if name == "activity_end" else "cancel"
+        self._pressed = kind == "start"
         if not self._gives_way:
             await self._give_way(kind, session)
         self._took(session, session.queue.send_activity(kind))
@@ -203,10 +204,18 @@ class Carrying:
             case _:
                 pass
 
+    async def _let_go(self, session: Session) -> None:
+        """Nobody holds the answer any longer; what our own ears have heard by now is theirs to decide."""
+        if self._pressed:
+            await self._activity("activity_cancel", session)
+        elif self.down.held and not self._gives_way:
+            self.down.put(SpeechDismissed())
+
     async def _drain(self, seconds: float) -> None:
         """Take nothing more, and let what is being said come to its end."""
         self._deadline = asyncio.get_running_loop().time() + seconds
         if self._session is not None:
+            await self._let_go(self._session)
             self._session.queue.close()
         try:
             async with asyncio.timeout(seconds):

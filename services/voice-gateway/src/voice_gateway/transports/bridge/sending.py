@@ -75,6 +75,11 @@ class Downstream:
         return self._sound_bytes > 0 or self._until > self._clock()
 
     @property
+    def held(self) -> bool:
+        """Whether somebody speaks, or holds the key, and it is not known yet what it comes to."""
+        return self._held_until == float("inf")
+
+    @property
     def waiting_bytes(self) -> int:
         """Of sound that is not due yet, or was not taken."""
         return self._sound_bytes

@@ -222,7 +222,7 @@ async def _read(websocket: WebSocket, carrying: Carrying, idle_s: float) -> None
             async with asyncio.timeout(idle_s):
                 message = await websocket.receive()
         except TimeoutError:
-            if carrying.busy:
+            if carrying.busy and not carrying.down.held:
                 continue
             minutes = f"{idle_s / 60:g} minutes" if idle_s >= 60 else f"{idle_s:g} seconds"
             await carrying.leave(Close(1000, f"Nothing was said for {minutes}; connect again with a new credential."))
