@@ -8,10 +8,10 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import TypedDict
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, Request, WebSocket
 from fastapi.responses import StreamingResponse
 
-from chassis.refusals import Refuse
+from chassis.refusals import Refuse, refusal
 from chassis.server import health_of, run, service
 from chassis.settings import ServiceSettings
 from contracts.turns import TurnAsked
@@ -67,6 +67,15 @@ def make(settings: ServiceSettings, *, around: object = lifespan) -> FastAPI:
         ("/tells", "GET", tells),
     ):
         app.add_api_route(path, handler, methods=[method], response_model=None)
+
+    async def denied(socket: WebSocket) -> None:
+        await socket.send_denial_response(refusal(429, "too_many_sessions", "All are taken.", {"retry-after": "5"}))
+
+    async def forgotten(socket: WebSocket) -> None:
+        """Say nothing at all to it."""
+
+    app.add_api_websocket_route("/denied", denied)
+    app.add_api_websocket_route("/forgotten", forgotten)
     return app
 
 

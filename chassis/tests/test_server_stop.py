@@ -12,6 +12,8 @@ from pathlib import Path
 
 import httpx2
 import pytest
+from websockets.asyncio.client import connect
+from websockets.exceptions import InvalidStatus
 
 from contracts.turns import Refusal
 
@@ -79,6 +81,23 @@ async def test_work_that_does_not_end_in_its_time_is_refused_with_the_reason() -
         assert Refusal.model_validate_json(answer.content).code == "stopping"
         async with asyncio.timeout(30):
             assert await service.process.wait() == 0
+
+
+async def test_a_websocket_that_is_refused_is_no_error_and_one_that_is_forgotten_is() -> None:
+    async with running(1) as service:
+        address = service.url.replace("http", "ws", 1)
+        with pytest.raises(InvalidStatus) as refused:
+            await connect(f"{address}/denied", proxy=None)
+        response = refused.value.response
+        assert (response.status_code, response.headers["retry-after"]) == (429, "5")
+        assert Refusal.model_validate_json(response.body or b"").code == "too_many_sessions"
+        with pytest.raises(InvalidStatus) as forgotten:
+            await connect(f"{address}/forgotten", proxy=None)
+        assert forgotten.value.response.status_code == 500
+        service.process.send_signal(signal.SIGTERM)
+        assert service.process.stdout is not None
+        log = (await service.process.stdout.read()).decode()
+        assert log.count("without completing handshake") == 1
 
 
 async def test_a_port_that_is_taken_ends_the_start() -> None:

@@ -19,6 +19,7 @@ import signal
 import socket
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from importlib.util import find_spec
 from types import FrameType
 from typing import Any
 
@@ -113,6 +114,7 @@ def run(app: FastAPI, settings: ServiceSettings, *, bound: socket.socket | None 
         fd=settings.listen_fd if bound is None else None,
         loop="uvloop",
         http="httptools",
+        ws="chassis.denying:DenyingProtocol" if find_spec("websockets") else "none",
         lifespan="on",
         log_config=None,
         access_log=False,
