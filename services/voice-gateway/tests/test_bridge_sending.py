@@ -21,6 +21,7 @@ from voice_gateway.live.events import (
     SpeechStarted,
     SpeechStopped,
     TurnComplete,
+    TurnStarted,
 )
 from voice_gateway.outbox import NORMAL, TOO_SLOW
 from voice_gateway.transports.bridge.sending import BYTES_A_S, MOST_WAITING_BYTES, Downstream
@@ -132,6 +133,19 @@ async def test_an_interruption_takes_back_the_sound_and_its_words_and_nothing_el
     assert await line.put(Interrupted()) == ["response_ended", "turn_complete", "interrupted"]
     assert await line.passes(6) == []
     assert not line.down.speaking
+    await line.end()
+
+
+async def test_an_interruption_is_told_once_and_the_next_one_again() -> None:
+    line = Line()
+    assert await line.put(Interrupted()) == ["interrupted"]
+    assert await line.put(Interrupted()) == []
+    await line.put(START, AudioDelta(data=SECOND))
+    assert await line.put(Interrupted(), Interrupted()) == ["interrupted"]
+    line.down.hush()
+    assert await line.put(Interrupted()) == ["interrupted"], "who asks for silence is told that it is there"
+    assert await line.put(AudioDelta(data=SECOND), Interrupted()) == [], "what came late was not heard"
+    assert await line.put(TurnStarted(turn=2), Interrupted()) == ["turn_started", "interrupted"]
     await line.end()
 
 

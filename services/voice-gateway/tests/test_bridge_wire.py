@@ -286,10 +286,7 @@ async def test_silence_that_the_client_wants_takes_back_what_was_not_sent_and_al
         assert sum(len(message) for message in before if isinstance(message, bytes)) < len(SOUND) * 10
         session.tell(AudioDelta(data=SOUND), OutputTranscript(text="late"), Interrupted())
         session.tell(ResponseStarted(response_id="new"), AudioDelta(data=SOUND))
-        assert [await client.hear() for _ in range(2)] == [
-            {"type": "interrupted"},
-            {"type": "response_started", "response_id": "new"},
-        ]
+        assert await client.hear() == {"type": "response_started", "response_id": "new"}, "it was told already"
         assert session.interrupted == [40]
 
 

@@ -30,6 +30,7 @@ from voice_gateway.live.events import (
     SpeechStarted,
     SpeechStopped,
     TurnComplete,
+    TurnStarted,
 )
 from voice_gateway.outbox import TOO_SLOW, Close
 from voice_gateway.transports.bridge import messages
@@ -48,6 +49,7 @@ SPOKEN = (AudioDelta, OutputTranscript)
 
 class Downstream:
     """Events for one client; at most ``limit`` bytes of what is due wait. Iterating ends when it is closed and empty.
+    An interruption is told once, whoever finds it: the client, the session, the provider.
 
     ``over`` is set as soon as it is known why it will end.
     """
@@ -63,7 +65,7 @@ class Downstream:
         """Since when there is sound that may leave."""
         self._held_until: float | None = None
         self._changed = asyncio.Event()
-        self._hushed = False
+        self._hushed = self._interrupted = False
         self._response, self._sent_bytes = "", 0
         self._told: tuple[str, int] | None = None
         self.close_with: Close | None = None
@@ -110,7 +112,15 @@ class Downstream:
                 self._release()
             case Interrupted():
                 self.silence()
+                if self._interrupted:
+                    return
+                self._interrupted = True
+            case TurnStarted():
+                self._interrupted = False
+            case AudioDelta() | OutputTranscript() if not self._hushed:
+                self._interrupted = False
             case ResponseStarted():
+                self._interrupted = False
                 self._hushed = False
                 self._release()
             case _:
@@ -141,9 +151,9 @@ class Downstream:
         self._held_until = None
 
     def hush(self) -> None:
-        """As :meth:`silence`, and nothing more of the response that speaks."""
+        """As :meth:`silence`, and nothing more of the response that speaks; whoever wished it is told once more."""
         self.silence()
-        self._hushed = True
+        self._hushed, self._interrupted = True, False
 
     def look(self) -> None:
         """See what is due now."""
