@@ -38,13 +38,18 @@ class Senses:
             raise MouthSaturated
 
 
+def shipped_voices() -> list[str]:
+    """The names of the voices on this machine."""
+    from voice_gateway.mouth.local import SHIPPED
+
+    return sorted(file.stem for file in SHIPPED.glob("*.bin"))
+
+
 def check(settings: Settings) -> None:
     """Look whether the voice that the settings name is there, before anything is loaded for it."""
     if settings.chosen_voice != "local" or settings.mouth != "local" or not settings.voice_name:
         return
-    from voice_gateway.mouth.local import SHIPPED
-
-    names = sorted(file.stem for file in SHIPPED.glob("*.bin"))
+    names = shipped_voices()
     if settings.voice_name not in names:
         raise VoiceUnknown(f"There is no voice {settings.voice_name}: set TALKDOWN_VOICE_NAME to {' or '.join(names)}.")
 

@@ -23,6 +23,8 @@ def notes(tmp_path: Path) -> Path:
     tool, _, server = (text for kind, text in BLOCKS if kind == "python")
     scenario = (REPOSITORY / "handbook" / "talkdown.yaml").read_text("utf-8")
     scenario = scenario.replace("\nhandoffs:\n", f"\n{agent}\nhandoffs:\n{handoffs}\n")
+    for folder in (path for path in (REPOSITORY / "handbook").iterdir() if path.is_dir()):
+        (tmp_path / folder.name).mkdir()
     (tmp_path / "plain.yaml").write_text(scenario)
     (tmp_path / "talkdown.yaml").write_text(scenario.replace("- name: concierge\n", f"- name: concierge\n{use}"))
     (tmp_path / "tides.py").write_text(tool)

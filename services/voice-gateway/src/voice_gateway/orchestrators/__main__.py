@@ -9,19 +9,23 @@ import argparse
 import asyncio
 import json
 import logging
+import os
 import sys
 from contextlib import AsyncExitStack
+from pathlib import Path
 from uuid import uuid4
 
 from voice_gateway.errors import VoiceError
 from voice_gateway.live.port import ToolError
+from voice_gateway.opening import shipped_voices
+from voice_gateway.orchestrators.doubts import misfits, warnings
 from voice_gateway.orchestrators.functions import tools_in
 from voice_gateway.orchestrators.mcp_servers import servers_in
 from voice_gateway.orchestrators.mcp_tools import open_servers
 from voice_gateway.orchestrators.models import arguments
 from voice_gateway.orchestrators.own_code import told
 from voice_gateway.orchestrators.port import OWNER
-from voice_gateway.orchestrators.reading import load
+from voice_gateway.orchestrators.reading import BESIDE_NOTES, line_of, load
 from voice_gateway.orchestrators.scenario import RETRIEVE, Scenario
 from voice_gateway.orchestrators.toolbox import Caller, Names, Tools
 
@@ -34,6 +38,7 @@ def main() -> int:
     """Look; 1 where something is wrong."""
     asked = argparse.ArgumentParser(prog="python -m voice_gateway.orchestrators", description=__doc__)
     asked.add_argument("scenario", nargs="?", help="a .yaml file, or the name of a shipped scenario")
+    asked.add_argument("--notes", metavar="FOLDER", help="the folder of notes; unset: that of a talkdown.yaml")
     asked.add_argument("--tools", action="append", default=[], help="a Python file or module; may be given again")
     asked.add_argument("--mcp", metavar="FILE", help="a JSON file of MCP servers, which are started and asked")
     asked.add_argument("--call", nargs=2, metavar=("NAME", "JSON"), help="call one tool, and print its result")
@@ -67,7 +72,22 @@ async def _look(options: argparse.Namespace) -> int:
             return await _call(tools, *options.call)
         _show_tools(tools)
         if options.scenario:
-            _show(load(options.scenario, Names(tools.names.there | {RETRIEVE}, tools.names.expected)))
+            scenario = load(options.scenario, Names(tools.names.there | {RETRIEVE}, tools.names.expected))
+            _show(scenario)
+            wrong |= _doubt(scenario, options.scenario, options.notes)
+    return wrong
+
+
+def _doubt(scenario: Scenario, named: str, notes: str | None) -> int:
+    """Say what does not fit, and what is most likely not meant; 1 for the former."""
+    path = Path(named).expanduser()
+    beside = path.parent if path.name == BESIDE_NOTES else None
+    wrong = 0
+    for place, said in misfits(scenario, Path(notes).expanduser() if notes else beside, shipped_voices()):
+        wrong = _wrong(f"{named}, line {line_of(named, place)}: {said}")
+    keyless = os.environ.get("TALKDOWN_CASCADE_ANSWERS", "") in ("", "ours")
+    for place, said in warnings(scenario, keyless=keyless):
+        print(f"{named}, line {line_of(named, place)}: {said} (This is a warning.)", file=sys.stderr)
     return wrong
 
 

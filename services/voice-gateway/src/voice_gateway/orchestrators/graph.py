@@ -100,7 +100,7 @@ def _tools(scenario: Scenario, tools: Collection[str]) -> Iterator[Mistake]:
                     ("agents", place, "tools", index),
                     (
                         f"`{agent.name}` wants the tool `{tool}`, and there is none of this name; there are:"
-                        f" {_list(tools)}."
+                        f" {_list(tools)}. TALKDOWN_TOOLS names files of tools, and TALKDOWN_MCP one of servers."
                     ),
                 )
 
@@ -108,7 +108,7 @@ def _tools(scenario: Scenario, tools: Collection[str]) -> Iterator[Mistake]:
 def _loops(scenario: Scenario) -> Iterator[Mistake]:
     """Loops that a conversation gets into and never out of: no way leads on, or back to the start agent."""
     told: set[str] = set()
-    ways = {agent.name: {edge.target for edge in scenario.edges(agent.name)} for agent in scenario.agents}
+    ways = _ways(scenario)
     reached = {name: _reached(ways, name) for name in ways}
     for place, edge in enumerate(scenario.handoffs):
         loop = reached[edge.target]
@@ -125,6 +125,15 @@ def _loops(scenario: Scenario) -> Iterator[Mistake]:
                     f" Add a handoff from one of them to `{scenario.start}`, or to an agent outside of the loop."
                 ),
             )
+
+
+def met(scenario: Scenario) -> set[str]:
+    """The agents whom a conversation may get to from its start."""
+    return {scenario.start, *_reached(_ways(scenario), scenario.start)}
+
+
+def _ways(scenario: Scenario) -> dict[str, set[str]]:
+    return {agent.name: {edge.target for edge in scenario.edges(agent.name)} for agent in scenario.agents}
 
 
 def _reached(ways: Mapping[str, set[str]], name: str) -> set[str]:

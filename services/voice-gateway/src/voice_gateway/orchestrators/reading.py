@@ -82,7 +82,20 @@ def load(named: str, tools: Collection[str] | None = None) -> Scenario:
     return _read(path, str(path), tools)
 
 
+def line_of(named: str, place: Place) -> int | None:
+    """The line of a place in a scenario that :func:`load` reads."""
+    try:
+        text = _text(SHIPPED / f"{named}.yaml" if named in shipped() else Path(named).expanduser(), named)
+        return _line(_composed(text), place)
+    except (ScenarioError, _Unreadable):
+        return None
+
+
 def _read(file: Traversable | Path, name: str, tools: Collection[str] | None) -> Scenario:
+    return read(_text(file, name), name, tools)
+
+
+def _text(file: Traversable | Path, name: str) -> str:
     try:
         with file.open("rb") as opened:
             raw = opened.read(MAX_BYTES + 1)
@@ -93,7 +106,7 @@ def _read(file: Traversable | Path, name: str, tools: Collection[str] | None) ->
         raise ScenarioError(name, [(None, "The file is not written in UTF-8; save it as such.")]) from None
     if len(raw) > MAX_BYTES:
         raise ScenarioError(name, [(None, f"The file has more than {MAX_BYTES} bytes; make it smaller.")])
-    return read(text, name, tools)
+    return text
 
 
 def read(text: str, name: str, tools: Collection[str] | None = None) -> Scenario:
