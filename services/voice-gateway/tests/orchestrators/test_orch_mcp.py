@@ -131,7 +131,7 @@ async def test_a_server_that_is_not_there_holds_nobody_up_for_long_and_is_no_err
 
 @pytest.mark.behaviour("O5")
 async def test_a_tool_of_a_server_that_is_not_there_yet_may_be_named_and_fails_with_a_sentence_until_it_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("voice_gateway.orchestrators.mcp_tools.PAUSES_S", (0.05,))
     late = ServerConfig(
@@ -148,12 +148,18 @@ async def test_a_tool_of_a_server_that_is_not_there_yet_may_be_named_and_fails_w
         failed = await ours.answered(call("house_shout", {"text": "tide"}))
         assert failed.failed
         assert failed.result["error"].startswith("The tools of `house` cannot be reached right now")
-        (tmp_path / "house").mkdir()
-        (tmp_path / "house" / "house.py").symlink_to(HOUSE)
+        (tmp_path / "built").mkdir()
+        (tmp_path / "built" / "house.py").symlink_to(HOUSE)
+        (tmp_path / "built").rename(tmp_path / "house")
         async with asyncio.timeout(20):
             while (found := await ours.answered(call("house_shout", {"text": "tide"}))).failed:  # noqa: ASYNC110
                 await asyncio.sleep(0.05)
         assert found.result == {"result": "TIDE"}
+        # However often it was tried meanwhile.
+        assert [said.rpartition("`")[0] for said in caplog.messages if "cannot be used" in said] == [
+            f"the MCP server `house` cannot be used: there is no `{tmp_path}/house"
+        ]
+        assert "the MCP server `house` can be used again" in caplog.messages
         assert "house_whisper" not in tools.names
 
 

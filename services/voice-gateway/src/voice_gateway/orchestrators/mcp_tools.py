@@ -98,8 +98,9 @@ class McpServer:
                 failures = 0
             except Exception as error:
                 failures += 1
-                self.problem = reason(error, self._config, CONNECT_S)
-                log.warning(f"the MCP server `{self.name}` cannot be used: {self.problem}")
+                known, self.problem = self.problem, reason(error, self._config, CONNECT_S)
+                if self.problem != known:
+                    log.warning(f"the MCP server `{self.name}` cannot be used: {self.problem}")
             finally:
                 self._client = None
                 self._tried.set()
@@ -115,6 +116,8 @@ class McpServer:
                 tools = await _listed(client)
             named = [self._tool(tool) for tool in tools]
             self._tools.take(self.name, [tool for tool in named if NAME.fullmatch(tool.name)])
+            if self.problem is not None:
+                log.warning(f"the MCP server `{self.name}` can be used again")
             self._client, self.problem = client, None
             self._tried.set()
             waits = [asyncio.create_task(event.wait()) for event in (self._lost, self._closing)]
