@@ -63,7 +63,7 @@ def test_a_keyboard_alone_does_everything(opens: Opens) -> None:
     expect(citation).to_be_focused()
     expect(page.locator("#source")).to_be_hidden()
 
-    on_to(window, page.locator("summary"))
+    on_to(window, page.locator(".turn summary"))
     keys.press("Enter")
     expect(page.locator("blockquote").first).to_be_visible()
     for reached in ("#question", "#send", "#call", "#fresh", "#refresh", "#files .file >> nth=0"):
