@@ -16,7 +16,7 @@ from spoken_call import BOUND_MS, opened
 
 from embedded.product import Product, copy_of, environment_in, running
 
-CODE = re.compile(r"(?:orchid|or\W?kid)\W*(?:47|forty\W*seven)", re.IGNORECASE)  # both sound the same
+CODE = re.compile(r"orchid\W*(?:47|forty\W*seven)", re.IGNORECASE)
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.behaviour("L8", "V9", "V10")]
 

@@ -20,7 +20,7 @@ from udp_relay import relay
 from embedded.product import Product, copy_of, environment_in, running
 
 CONNECTS_WITHIN_S = 6.0
-CODE = re.compile(r"(?:orchid|or\W?kid)\W*(?:47|forty\W*seven)", re.IGNORECASE)  # both sound the same
+CODE = re.compile(r"orchid\W*(?:47|forty\W*seven)", re.IGNORECASE)
 
 pytestmark = pytest.mark.timeout(240)
 
