@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from difflib import SequenceMatcher
 from pathlib import Path
 
 import pytest
 from docker_stack import Stack, free_ports
 from playwright.sync_api import expect
-from recordings import QUESTION, Recordings, Sound, joined, silence, transcribed
+from recordings import QUESTION, SPOKEN_CODE, Recordings, Sound, joined, silence, transcribed
 from spoken_call import BOUND_MS, SpokenCall, opened
 
 ALIKE = 0.8
-CODE = re.compile(r"orchid\W*(?:47|forty\W*seven)", re.IGNORECASE)
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +40,7 @@ def asked_and_answered(call: SpokenCall, folder: Path) -> None:
     expect(turn).to_contain_text("safety/valves.md")
     call.hushed()
     spoken = transcribed(call.tap.loudspeaker(), folder)
-    assert CODE.search(spoken), spoken
+    assert SPOKEN_CODE.search(spoken), spoken
 
 
 @pytest.mark.behaviour("V3", "V9")

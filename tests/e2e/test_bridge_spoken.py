@@ -11,12 +11,10 @@ from pathlib import Path
 import pytest
 from bridge_product import Served
 from playwright.sync_api import BrowserContext, expect
-from recordings import QUESTION, Recordings, joined, silence, transcribed
+from recordings import QUESTION, SPOKEN_CODE, Recordings, joined, silence, transcribed
 from spoken_call import BOUND_MS, opened
 
 from embedded.product import Product, copy_of, environment_in, running
-
-CODE = re.compile(r"orchid\W*(?:47|forty\W*seven)", re.IGNORECASE)
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.behaviour("L8", "V9", "V10")]
 
@@ -75,4 +73,4 @@ def test_a_question_asked_aloud_is_heard_answered_and_spoken_over_a_sign_of_list
         assert call.tap.events("interrupted") == []
         expect(it.turns).to_have_count(1)
         spoken = transcribed(call.tap.loudspeaker(began), recordings.folder)
-        assert CODE.search(spoken), spoken
+        assert SPOKEN_CODE.search(spoken), spoken

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -13,14 +12,13 @@ import pytest
 from chromium import microphone
 from page_window import ARTIFACTS
 from playwright.sync_api import expect
-from recordings import QUESTION, Recordings, joined, silence, transcribed
+from recordings import QUESTION, SPOKEN_CODE, Recordings, joined, silence, transcribed
 from spoken_call import BOUND_MS, SpokenCall, opened
 from udp_relay import relay
 
 from embedded.product import Product, copy_of, environment_in, running
 
 CONNECTS_WITHIN_S = 6.0
-CODE = re.compile(r"orchid\W*(?:47|forty\W*seven)", re.IGNORECASE)
 
 pytestmark = pytest.mark.timeout(240)
 
@@ -65,7 +63,7 @@ def asked_and_answered(call: SpokenCall, folder: Path) -> None:
     expect(turn).to_have_count(1)
     assert call.tap.events("output_audio_buffer.cleared") == []
     spoken = transcribed(call.tap.loudspeaker(), folder)
-    assert CODE.search(spoken), spoken
+    assert SPOKEN_CODE.search(spoken), spoken
 
 
 @pytest.mark.behaviour("V3", "V9")
