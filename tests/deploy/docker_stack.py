@@ -159,9 +159,10 @@ class Stack(Reached):
 
 
 def is_healthy(container: Mapping[str, Any]) -> bool:
-    """Whether a container runs, and says that it is healthy where it is asked."""
+    """Whether a container runs and, where it is asked, said at its last check, too, that it is healthy."""
     state = container["State"]
-    return bool(state["Running"]) and state.get("Health", {}).get("Status", "healthy") == "healthy"
+    health = state.get("Health") or {"Status": "healthy", "FailingStreak": 0}
+    return bool(state["Running"]) and (health["Status"], health["FailingStreak"]) == ("healthy", 0)
 
 
 def seconds_to_health(containers: list[dict[str, Any]]) -> dict[str, float]:

@@ -29,6 +29,8 @@ log = logging.getLogger(__name__)
 
 SHORTEST_SESSION_S = 6.0
 """What a broker that does not tell its own allows: the default of ``group.min.session.timeout.ms``."""
+ANSWERS_WITHIN_S = 5.0
+"""Of what is asked about topics: about one that is gone aiokafka goes on asking for as long as it may."""
 LETTERS_KEPT_MS = 30 * 24 * 3600 * 1000
 LAST_GREETING_S = 1.0
 SEGMENT_BYTES, SEGMENT_MS = 64 * 1024 * 1024, 3600 * 1000
@@ -69,7 +71,7 @@ class Cluster:
     async def open(self) -> None:
         """Connect, make the topics that are not there, and learn how short a session may be; raises KafkaError."""
         await self.close()
-        within_ms = int(self._options.publish_within_s * 1000)  # a topic that is not there would be waited for longer
+        within_ms = int(min(self._options.publish_within_s, ANSWERS_WITHIN_S) * 1000)
         self._admin = AIOKafkaAdminClient(bootstrap_servers=self.servers, request_timeout_ms=within_ms)
         await begin(self._admin)
         self._reader = AIOKafkaConsumer(
