@@ -6,7 +6,9 @@ import asyncio
 import gc
 import statistics
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from typing import Any, TypedDict
 from urllib.parse import urlsplit
 from uuid import uuid4
@@ -25,9 +27,10 @@ from chassis.settings import ServiceSettings
 from contracts.events import TurnRequested
 
 EVENTS, BATCH, ROUNDS = 4000, 20, 5
-RATE, FOR_S, WARM_S = 500, 6.0, 1.0
+RATE, FOR_S, WARM_S = 500, 10.0, 25.0
 
 Batches = Sequence[Sequence[TurnRequested]]
+Publish = Callable[[TurnRequested], Awaitable[None]]
 Cost = tuple[float, float]
 """Microseconds of CPU an event, published and handled: as they come, and from a backlog."""
 
@@ -40,6 +43,7 @@ class Told(TypedDict):
     ratio_recorded: float
     ratio_backlog: float
     latency_ms: dict[str, float]
+    latency_bare_ms: dict[str, float]
 
 
 class Nowhere(SpanExporter):
@@ -129,8 +133,8 @@ async def bare_redis_round(url: str) -> Cost:
         await redis.aclose()
 
 
-async def bare_kafka_round(url: str) -> Cost:
-    """Bare aiokafka, on a topic of its own."""
+@asynccontextmanager
+async def _bare_topic(url: str) -> AsyncGenerator[tuple[Any, str]]:
     servers, topic = urlsplit(url).netloc, f"bare-{uuid4().hex}"
     admin: Any = AIOKafkaAdminClient(bootstrap_servers=servers)
     await admin.start()
@@ -139,19 +143,30 @@ async def bare_kafka_round(url: str) -> Cost:
     producer: Any = AIOKafkaProducer(bootstrap_servers=servers, acks="all")
     await producer.start()
     await producer.partitions_for(topic)
-
-    async def take(count: Counter) -> None:
-        consumer: Any = AIOKafkaConsumer(
-            topic, bootstrap_servers=servers, group_id=topic, auto_offset_reset="earliest", enable_auto_commit=False
-        )
-        await consumer.start()
-        await bare_kafka.consume(consumer, count, count.all_seen)
-        await consumer.stop()
-
     try:
-        return await live_and_backlog(lambda events: bare_kafka.publish(producer, topic, events), take)
+        yield producer, topic
     finally:
         await producer.stop()
+
+
+def _bare_consumer(url: str, topic: str) -> Any:
+    servers = urlsplit(url).netloc
+    return AIOKafkaConsumer(
+        topic, bootstrap_servers=servers, group_id=topic, auto_offset_reset="earliest", enable_auto_commit=False
+    )
+
+
+async def bare_kafka_round(url: str) -> Cost:
+    """Bare aiokafka, on a topic of its own."""
+    async with _bare_topic(url) as (producer, topic):
+
+        async def take(count: Counter) -> None:
+            consumer: Any = _bare_consumer(url, topic)
+            await consumer.start()
+            await bare_kafka.consume(consumer, count, count.all_seen)
+            await consumer.stop()
+
+        return await live_and_backlog(lambda events: bare_kafka.publish(producer, topic, events), take)
 
 
 async def bus_round(url: str) -> Cost:
@@ -169,8 +184,53 @@ async def bus_round(url: str) -> Cost:
     return cost
 
 
-async def latency_ms(url: str) -> list[float]:
-    """From the beginning of a publish to the handler's, at :data:`RATE` a second, in milliseconds, sorted."""
+Open = Callable[[Callable[[TurnRequested], Awaitable[None]]], AbstractAsyncContextManager[Publish]]
+"""Starts to consume with a handler, and gives what publishes; both end with the context."""
+
+
+@asynccontextmanager
+async def _bus(url: str, handle: Callable[[TurnRequested], Awaitable[None]]) -> AsyncGenerator[Publish]:
+    patient = Options(publish_within_s=60.0)  # slow is a figure, not an error
+    async with open_bus(url, service="bench", options=patient) as bus:
+        consuming = asyncio.create_task(bus.consume("turns", "latency", {TurnRequested: handle}))
+        try:
+            yield bus.publish
+        finally:
+            consuming.cancel()
+            await asyncio.gather(consuming, return_exceptions=True)
+
+
+@asynccontextmanager
+async def _bare_redis(url: str, handle: Callable[[TurnRequested], Awaitable[None]]) -> AsyncGenerator[Publish]:
+    async with Redis.from_url(url) as redis:
+        for name in bare_redis.STREAMS:
+            await redis.xgroup_create(name, "bench", id="0", mkstream=True)
+        consuming = asyncio.create_task(
+            bare_redis.consume(redis, "bench", 32 // bare_redis.PARTITIONS, handle, asyncio.Event())
+        )
+        try:
+            yield lambda event: bare_redis.publish(redis, [event])
+        finally:
+            consuming.cancel()
+            await asyncio.gather(consuming, return_exceptions=True)
+
+
+@asynccontextmanager
+async def _bare_kafka(url: str, handle: Callable[[TurnRequested], Awaitable[None]]) -> AsyncGenerator[Publish]:
+    async with _bare_topic(url) as (producer, topic):
+        consumer: Any = _bare_consumer(url, topic)
+        await consumer.start()
+        consuming = asyncio.create_task(bare_kafka.consume(consumer, handle, asyncio.Event()))
+        try:
+            yield lambda event: bare_kafka.publish(producer, topic, [event])
+        finally:
+            consuming.cancel()
+            await asyncio.gather(consuming, return_exceptions=True)
+            await consumer.stop()
+
+
+async def latency_ms(opened: Open) -> dict[str, float]:
+    """From the beginning of a publish to the handler's, at :data:`RATE` a second, in milliseconds."""
     taken: list[float] = []
     begun: dict[object, float] = {}
     none_open = asyncio.Event()
@@ -180,16 +240,14 @@ async def latency_ms(url: str) -> list[float]:
         if not begun:
             none_open.set()
 
-    patient = Options(publish_within_s=60.0)  # slow is a figure, not an error
-    async with open_bus(url, service="bench", options=patient) as bus:
+    async with opened(handle) as publish:
 
         async def send() -> None:
             event = TurnRequested(turn_id=uuid4(), chat_id=uuid4())
             begun[event.turn_id] = time.perf_counter()
             none_open.clear()
-            await bus.publish(event)
+            await publish(event)
 
-        consuming = asyncio.create_task(bus.consume("turns", "latency", {TurnRequested: handle}))
         await send()
         await none_open.wait()
         publishing: set[asyncio.Task[None]] = set()
@@ -200,9 +258,8 @@ async def latency_ms(url: str) -> list[float]:
             task.add_done_callback(publishing.discard)
         await asyncio.gather(*publishing)
         await none_open.wait()
-        consuming.cancel()
-        await asyncio.gather(consuming, return_exceptions=True)
-    return sorted(taken[-int(RATE * FOR_S) :])
+    late = sorted(taken[-int(RATE * FOR_S) :])
+    return {"p50": round(late[len(late) // 2], 2), "p99": round(late[int(len(late) * 0.99)], 2)}
 
 
 def _record(recording: bool) -> None:
@@ -233,10 +290,18 @@ async def measure(urls: Mapping[str, str]) -> dict[str, Told]:
                 if number > 0:  # the first warms up
                     costs[server].setdefault(way, []).append(cost)
     _record(False)
-    return {server: _told(costs[server], await latency_ms(await _emptied(server, url))) for server, url in urls.items()}
+    plain = {"redis": _bare_redis, "kafka": _bare_kafka}
+    told: dict[str, Told] = {}
+    for server, url in urls.items():
+        ways: dict[str, Callable[..., AbstractAsyncContextManager[Publish]]] = {"bare": plain[server], "bus": _bus}
+        late: dict[str, dict[str, float]] = {}
+        for name, opened in ways.items():
+            late[name] = await latency_ms(partial(opened, await _emptied(server, url)))
+        told[server] = _told(costs[server], late)
+    return told
 
 
-def _told(costs: Mapping[str, Sequence[Cost]], taken: Sequence[float]) -> Told:
+def _told(costs: Mapping[str, Sequence[Cost]], late: Mapping[str, dict[str, float]]) -> Told:
     cpu = {
         way: {
             "as_they_come": round(statistics.median(live for live, _ in rounds), 1),
@@ -249,5 +314,6 @@ def _told(costs: Mapping[str, Sequence[Cost]], taken: Sequence[float]) -> Told:
         "ratio": round(cpu["bus"]["as_they_come"] / cpu["bare"]["as_they_come"], 3),
         "ratio_recorded": round(cpu["recorded"]["as_they_come"] / cpu["bare"]["as_they_come"], 3),
         "ratio_backlog": round(cpu["bus"]["backlog"] / cpu["bare"]["backlog"], 3),
-        "latency_ms": {"p50": round(taken[len(taken) // 2], 2), "p99": round(taken[int(len(taken) * 0.99)], 2)},
+        "latency_ms": late["bus"],
+        "latency_bare_ms": late["bare"],
     }
