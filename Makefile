@@ -50,7 +50,7 @@ test: setup-dev browser services/web/node_modules/.ready ## Run every test that 
 	  $(BIN)/python -m pytest -ra --durations=10 $(ONLY) || exit $$?; exit $$page
 
 test-deploy: setup-dev browser broker ## Run the bus on a real Kafka, and the compose file on a real Docker engine
-	@$(BIN)/python -m pytest -ra --durations=10 -m "deploy or kafka" $(or $(ONLY),chassis/tests/bus tests/deploy)
+	@$(BIN)/python -m pytest -ra --durations=10 -m "deploy or kafka or adapter" $(or $(ONLY),chassis/tests/bus tests/deploy)
 
 live-check: setup-dev ## Ask the real voice services, with your keys; costs some cents, and is part of no other command
 	@$(BIN)/python tests/live_check.py

@@ -64,12 +64,14 @@ async def kafka_carrier(kafka_url: str) -> AsyncIterator[Carrier]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what a real Kafka is needed for, before it is chosen what runs."""
+    """Mark what a real Kafka is needed for, and what every adapter does, before it is chosen what runs."""
     for item in items:
         if isinstance(item, pytest.Function):
             chosen = item.callspec.params.values() if hasattr(item, "callspec") else ()
             if "kafka_url" in item.fixturenames or "kafka" in chosen:
                 item.add_marker(pytest.mark.kafka)
+            if any(isinstance(value, str) and value in ADAPTERS for value in chosen):
+                item.add_marker(pytest.mark.adapter)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -27,7 +27,7 @@ _OPTIONS: Final = {
 _VOCABULARIES: Final = 8
 """Kept at once: sessions may have words of their own."""
 _SHORTEST: Final = RATE // 4
-_ROOM: Final = (RATE // 5, RATE * 6 // 10)
+_ROOM: Final = (RATE * 3 // 10, RATE * 6 // 10)
 """Samples of silence put before and behind: words that stand at the very edge of a sound are misheard."""
 
 
