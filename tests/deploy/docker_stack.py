@@ -133,9 +133,13 @@ class Stack(Reached):
             if tag["key"] == "service.instance.id"
         }
 
+    def is_healthy(self) -> bool:
+        """Whether every container is, of those that there are."""
+        return all(is_healthy(container) for container in self.containers())
+
     def is_calm(self) -> bool:
         """Whether every container is healthy, and web sees every service and the whole folder."""
-        if not all(is_healthy(container) for container in self.containers()):
+        if not self.is_healthy():
             return False
         try:
             corpus = self.corpus()
