@@ -30,6 +30,7 @@ from chassis.bus.wire import Delivery
 log = logging.getLogger(__name__)
 
 COMMIT_EVERY_S = 0.2
+LEAVE_AGAIN_S = 0.05
 EXCUSED_SESSIONS = 2
 """So long the one who had a partition has time to claim it again, where the next one was late itself."""
 
@@ -122,9 +123,15 @@ class KafkaPartitions(ConsumerRebalanceListener):
                 log.warning("offsets wait for Kafka", extra={"group": self._group, "error": type(error).__name__})
 
     async def leave(self) -> None:
-        """Commit what is settled, in good order."""
-        if self.consumer is not None and self.progress:
-            await self._send(self.consumer, {p: progress.mark(leaving=True) for p, progress in self.progress.items()})
+        """Commit what is settled, in good order; again and again while the group changes and takes no commit."""
+        while self.consumer is not None and self.progress:
+            marks = {partition: progress.mark(leaving=True) for partition, progress in self.progress.items()}
+            try:
+                if await self._send(self.consumer, marks):
+                    return
+            except KafkaError as error:
+                log.info("the last offsets wait for Kafka", extra={"error": type(error).__name__})
+            await asyncio.sleep(LEAVE_AGAIN_S)
 
     async def on_partitions_revoked(  # pyright: ignore[reportIncompatibleMethodOverride] - the base has no types
         self, revoked: Iterable[TopicPartition]
