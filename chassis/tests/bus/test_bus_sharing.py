@@ -92,35 +92,3 @@ async def test_members_that_come_and_go_in_good_order_handle_each_event_once_and
         await asyncio.sleep(0.03)
     await eventually(lambda: sum(len(turns) for turns in seen.values()) >= 60 * 12)
     assert seen == sent
-
-
-@pytest.mark.parametrize("after_s", [0.05, 0.15, 0.3])
-async def test_a_member_that_leaves_while_another_joins_hands_over_what_it_has_done(
-    server_carrier: Carrier, after_s: float
-) -> None:
-    seen, sent = list[object](), list[object]()
-
-    async def handle(event: TurnRequested) -> None:
-        seen.append(event.turn_id)
-
-    publishing = await server_carrier.bus()
-
-    async def publish() -> None:
-        events = [asked() for _ in range(16)]
-        sent.extend(event.turn_id for event in events)
-        await publishing.publish(*events)
-
-    async def publish_for(seconds: float) -> None:
-        until = asyncio.get_running_loop().time() + seconds
-        while asyncio.get_running_loop().time() < until:
-            await publish()
-            await asyncio.sleep(0.01)
-
-    first = server_carrier.consume(await server_carrier.bus(), "workers", {TurnRequested: handle})
-    await publish()
-    await eventually(lambda: len(seen) == len(sent))
-    server_carrier.consume(await server_carrier.bus(), "workers", {TurnRequested: handle})
-    await publish_for(after_s)
-    await stop(first)
-    await eventually(lambda: set(seen) >= set(sent))
-    assert len(seen) == len(sent)

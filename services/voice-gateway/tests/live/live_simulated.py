@@ -117,10 +117,12 @@ class SimulatedProvider:
             self._begin(self._number(text), 0, asked=True)
 
     async def send_image(self, data: bytes, mime_type: str) -> None:
-        raise NotImplementedError
+        self._check()
+        self.wrong.append("a picture, which nobody showed")
 
     async def send_activity(self, kind: Activity) -> None:
-        raise NotImplementedError
+        self._check()
+        self.wrong.append(f"a mark of {kind}, though it finds the turns itself")
 
     async def send_tool_result(self, call_id: str, name: str, result: JsonObject) -> None:
         self._check()
