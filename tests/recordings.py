@@ -12,7 +12,6 @@ questions are spoken once for a folder, in a process of their own, since the mod
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 import wave
@@ -32,8 +31,6 @@ MODELS = Path(__file__).with_name("models.py")
 MODELS_S = 120
 
 QUESTION = "What is the amber valve recovery code?"
-SPOKEN_CODE = re.compile(r"\b(?:orchid|or kid)\W*(?:47|forty\W*seven)\b", re.IGNORECASE)
-"""The answer's ORCHID-47 as a recogniser without a vocabulary writes it: both spellings have the same sounds."""
 OTHER_QUESTION = "When is the glasshouse open to visitors?"
 SPOKEN: Mapping[str, str] = {
     "question": QUESTION,

@@ -16,7 +16,6 @@ import re
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +26,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent), str(HERE.parents[1] / "tests")]
 from machine import machine  # noqa: E402
 from recordings import RATE, Sound  # noqa: E402
 from sounds import VOCABULARY, Said, names, noises, people  # noqa: E402
+from transcripts import word_errors  # noqa: E402
 
 from voice_gateway.ears.local import LocalEars, open_ears  # noqa: E402
 from voice_gateway.ears.port import Heard, Tuning, Utterance  # noqa: E402
@@ -44,17 +44,6 @@ def words_of(text: str) -> list[str]:
     return re.findall(r"[a-z0-9']+", text.lower().replace("mr.", "mister").replace("-", " "))
 
 
-def errors(said: Sequence[str], heard: Sequence[str]) -> int:
-    """Words to put in, leave out or change (Levenshtein)."""
-    above = list(range(len(heard) + 1))
-    for count, word in enumerate(said, 1):
-        row = [count]
-        for place, other in enumerate(heard):
-            row.append(min(above[place] + (word != other), above[place + 1] + 1, row[-1] + 1))
-        above = row
-    return above[-1]
-
-
 async def word_error_rate(ears: LocalEars, recordings: list[Said]) -> float:
     """Of all recordings together, each heard as a session hears it, once for each of the shifts."""
     wrong = total = 0
@@ -62,7 +51,7 @@ async def word_error_rate(ears: LocalEars, recordings: list[Said]) -> float:
         late = np.concatenate((np.zeros(shift, np.float32), said.sound.samples))
         told = await heard_of(ears, Sound(late), Tuning())
         heard = words_of(" ".join(one.text for one in told if isinstance(one, Utterance)))
-        wrong += errors(words_of(said.words), heard)
+        wrong += word_errors(words_of(said.words), heard)
         total += len(words_of(said.words))
     return round(100 * wrong / total, 1)
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import re
 import statistics
 import sys
 import time
@@ -25,20 +24,22 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TypedDict
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
 import numpy as np
 import psutil
 import soxr
 
-from bench.machine import machine
-from bench.mouth.sentences import SENTENCES
-from voice_gateway.ears.local import open_ears
-from voice_gateway.mouth.local import LocalMouth, open_mouth
-from voice_gateway.mouth.normalising import normalised
-from voice_gateway.mouth.port import Manner
+ROOT = Path(__file__).parents[2]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
-RESULTS = Path(__file__).parents[1] / "results" / "mouth.json"
+from transcripts import word_errors, words_of  # noqa: E402
+
+from bench.machine import machine  # noqa: E402
+from bench.mouth.sentences import SENTENCES  # noqa: E402
+from voice_gateway.ears.local import open_ears  # noqa: E402
+from voice_gateway.mouth.local import LocalMouth, open_mouth  # noqa: E402
+from voice_gateway.mouth.port import Manner  # noqa: E402
+
+RESULTS = ROOT / "bench/results" / "mouth.json"
 MANNER = Manner("af_heart")
 PHRASES = {
     "1 word": "Yes.",
@@ -95,22 +96,6 @@ async def sound_of(mouth: LocalMouth, text: str) -> bytes:
     return (np.clip(slow, -1, 1) * 32767).astype("<i2").tobytes()
 
 
-def words_of(text: str) -> list[str]:
-    """The words to compare: numbers as they are spoken, no marks, no capitals."""
-    spoken = " ".join(part.spoken for part in normalised(text))
-    return re.sub(r"[^a-z' ]", " ", spoken.lower().replace("-", " ")).split()
-
-
-def errors(expected: list[str], found: list[str]) -> int:
-    """Words inserted, left out or changed: the edit distance between two lists of words."""
-    row = list(range(len(found) + 1))
-    for place, word in enumerate(expected, 1):
-        above, row[0] = row[0], place
-        for other, heard in enumerate(found, 1):
-            above, row[other] = row[other], min(row[other] + 1, row[other - 1] + 1, above + (word != heard))
-    return row[-1]
-
-
 async def intelligibility(mouth: LocalMouth, *, show: bool) -> dict[str, float]:
     """The word error rate of each kind of sentence."""
     wrong: dict[str, int] = {}
@@ -119,7 +104,7 @@ async def intelligibility(mouth: LocalMouth, *, show: bool) -> dict[str, float]:
         for sentence in SENTENCES:
             expected = words_of(sentence.heard)
             found = words_of(await ears.words(await sound_of(mouth, sentence.written)))
-            missed = errors(expected, found)
+            missed = word_errors(expected, found)
             if missed and show:
                 print(f"    {' '.join(expected)}\n  → {' '.join(found)}")
             wrong[sentence.kind] = wrong.get(sentence.kind, 0) + missed

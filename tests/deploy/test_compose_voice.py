@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from docker_stack import Stack, free_ports
 from playwright.sync_api import expect
-from recordings import QUESTION, SPOKEN_CODE, Recordings, Sound, joined, silence, transcribed
+from recordings import QUESTION, Recordings, Sound, joined, silence, transcribed
 from spoken_call import BOUND_MS, SpokenCall, opened
+from transcripts import answer_of, assert_heard
 
 ALIKE = 0.8
 
@@ -39,8 +40,7 @@ def asked_and_answered(call: SpokenCall, folder: Path) -> None:
     assert "ORCHID-47" in turn.locator(".answer").inner_text(), heard
     expect(turn).to_contain_text("safety/valves.md")
     call.hushed()
-    spoken = transcribed(call.tap.loudspeaker(), folder)
-    assert SPOKEN_CODE.search(spoken), spoken
+    assert_heard(answer_of(turn), "ORCHID-47", transcribed(call.tap.loudspeaker(), folder))
 
 
 @pytest.mark.behaviour("V3", "V9")

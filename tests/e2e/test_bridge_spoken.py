@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 from bridge_product import Served
 from playwright.sync_api import BrowserContext, expect
-from recordings import QUESTION, SPOKEN_CODE, Recordings, joined, silence, transcribed
+from recordings import QUESTION, Recordings, joined, silence, transcribed
 from spoken_call import BOUND_MS, opened
+from transcripts import answer_of, assert_heard
 
 from embedded.product import Product, copy_of, environment_in, running
 
@@ -72,5 +73,4 @@ def test_a_question_asked_aloud_is_heard_answered_and_spoken_over_a_sign_of_list
         it.hushed()
         assert call.tap.events("interrupted") == []
         expect(it.turns).to_have_count(1)
-        spoken = transcribed(call.tap.loudspeaker(began), recordings.folder)
-        assert SPOKEN_CODE.search(spoken), spoken
+        assert_heard(answer_of(turn), "ORCHID-47", transcribed(call.tap.loudspeaker(began), recordings.folder))
