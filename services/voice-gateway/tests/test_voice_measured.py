@@ -38,6 +38,8 @@ async def test_the_wait_for_the_first_sound_is_the_sum_of_its_parts(measured: Me
     assert whole.count == 1
     assert parts["transcribed"] >= 0.599
     assert sum(parts.values()) == pytest.approx(whole.sum)
+    (gaps,) = measured("talkdown.voice.gap.duration")
+    assert (gaps.count, gaps.sum) == (1, 0)
 
 
 @pytest.mark.behaviour("V6")

@@ -48,7 +48,7 @@ def test_sound_of_any_length_comes_out_in_whole_frames_and_the_events_tell_its_f
     assert wire.take(1) == [None]
     assert wire.told == [("started", "resp_1"), ("stopped", "resp_1")]
     assert speech.over.is_set()
-    assert (speech.played_ms, speech.gap_frames) == (60, 1)
+    assert (speech.played_ms, speech.gap_s) == (60, 0.02)
 
 
 @pytest.mark.behaviour("V5")
@@ -64,6 +64,22 @@ def test_there_is_one_voice_and_the_next_speech_begins_when_the_last_has_ended()
     assert wire.told == [("started", "resp_1"), ("stopped", "resp_1"), ("started", "resp_2"), ("stopped", "resp_2")]
 
 
+def test_waiting_for_more_sound_is_a_gap_and_waiting_for_the_first_or_the_end_is_none() -> None:
+    wire = Wire()
+    stopped: list[float] = []
+    wire.playout.on_stopped = lambda speech: stopped.append(speech.gap_s)
+    speech = wire.playout.open("resp_1", "item_1")
+    wire.take(5)
+    speech.add(sound(1))
+    wire.take(4)
+    speech.add(sound(1))
+    wire.take(6)
+    assert stopped == []
+    speech.end()
+    wire.take(1)
+    assert stopped == [0.06]
+
+
 @pytest.mark.behaviour("V6")
 def test_what_is_held_goes_on_where_it_was() -> None:
     wire = Wire()
@@ -77,7 +93,7 @@ def test_what_is_held_goes_on_where_it_was() -> None:
     wire.playout.release()
     assert wire.take(2) == [sound(1, 2), None]
     assert wire.told == [("started", "resp_1"), ("stopped", "resp_1")]
-    assert speech.gap_frames == 0
+    assert speech.gap_s == 0
 
 
 @pytest.mark.behaviour("V6")

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from itertools import pairwise
 
 from chassis import conventions, metrics
+from voice_gateway.playout import Speech
 
 ENDED, PLAYED = "speech_ended", "first_sound_played"
 """The moments between which a person waits: of :mod:`voice_gateway.moments`."""
@@ -26,7 +27,15 @@ STAGES = metrics.histogram(
 BARGE_IN = metrics.histogram(
     "talkdown.voice.barge_in.duration", "s", "From the first sound of a person who speaks over an answer to silence."
 )
+GAPS = metrics.histogram(
+    "talkdown.voice.gap.duration", "s", "Silence inside an answer that is spoken, as more of it was not made in time."
+)
 SESSIONS = metrics.level("talkdown.voice.sessions", "{session}", "Voice sessions that are open.")
+
+
+def spoken(speech: Speech) -> None:
+    """An answer was spoken to its end."""
+    GAPS.record(speech.gap_s)
 
 
 def answered(at: Mapping[str, dt.datetime]) -> None:

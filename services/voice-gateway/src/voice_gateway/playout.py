@@ -62,6 +62,7 @@ class Speech:
     started: bool = False
     gap_frames: int = 0
     """How often there was nothing to take between its first and its last frame."""
+    _missed: int = 0
     _rest: bytes = b""
     _added: int = 0
     _taken: int = 0
@@ -134,9 +135,20 @@ class Speech:
             self._unsent += 1
             self._playout.queue(Frame(sound[start : start + FRAME_BYTES], self))
 
+    @property
+    def gap_s(self) -> float:
+        """How long it was silent because more of it was not made in time, in seconds."""
+        return self.gap_frames * FRAME_MS / 1000
+
     def took(self) -> None:
         """One of its frames is being played."""
         self._taken += 1
+        self.gap_frames += self._missed
+        self._missed = 0
+
+    def missed(self) -> None:
+        """There is none to be played; that is a gap once it goes on."""
+        self._missed += self.started
 
     def _check_delivered(self) -> None:
         if self.ended and self._unsent == 0:
@@ -157,7 +169,7 @@ class Playout:
     """The queue between the mouth and the transport of one session.
 
     ``on_added`` is told of each frame as it is queued, ``on_taken`` the sound of each as it is played, ``on_started``
-    each speech at its first frame; they must not wait.
+    each speech at its first frame, ``on_stopped`` at its end, unless it was cleared; they must not wait.
     """
 
     def __init__(self, emit: Callable[[JsonObject], None]) -> None:
@@ -168,6 +180,7 @@ class Playout:
         self.on_added: Callable[[Frame], None] = _nothing
         self.on_taken: Callable[[bytes], None] = _nothing
         self.on_started: Callable[[Speech], None] = _nothing
+        self.on_stopped: Callable[[Speech], None] = _nothing
         self.held = False
 
     @property
@@ -203,7 +216,7 @@ class Playout:
             return None
         frames = self._frames[speech]
         if not frames:
-            speech.gap_frames += speech.started
+            speech.missed()
             return None
         frame = frames.popleft()
         if not speech.started:
@@ -262,6 +275,7 @@ class Playout:
         if speech is not None and speech.ended and not self._frames[speech]:
             self._drop(speech)
             self._tell("stopped", speech)
+            self.on_stopped(speech)
             speech.over.set()
 
     def _drop(self, speech: Speech) -> None:

@@ -73,6 +73,7 @@ class Replies:
                 around.agent, mouth, grant.chat_id, lambda: self._means.manner(config()), self._accepted
             )
             playout.on_started = lambda _speech: self._moments.played()
+            playout.on_stopped = measuring.spoken
 
     def began(self, since_ms: float) -> None:
         """Somebody speaks: say nothing for now."""

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 
 from chassis import telemetry
 from contracts.vocabulary import JsonObject
+from voice_gateway import measuring
 from voice_gateway.errors import MouthFailed
 from voice_gateway.heard import Passage, Said
 from voice_gateway.live.events import AudioDelta, OutputTranscript, RealtimeEvent
@@ -58,6 +59,7 @@ class Aloud:
         self._mouth, self._tell = mouth, tell
         self._playout = Playout(_nothing)
         self._playout.on_taken = playing
+        self._playout.on_stopped = measuring.spoken
         self._now: Utterance | None = None
         self._making = 0
         self._ticking = asyncio.create_task(Pacer(self._playout, self._send, asyncio.get_running_loop().time).run())
