@@ -68,7 +68,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if isinstance(item, pytest.Function):
             chosen = item.callspec.params.values() if hasattr(item, "callspec") else ()
-            if "kafka_url" in item.fixturenames or "kafka" in chosen:
+            if {"kafka_url", "kafka_server"} & {*item.fixturenames} or "kafka" in chosen:
                 item.add_marker(pytest.mark.kafka)
             if any(isinstance(value, str) and value in ADAPTERS for value in chosen):
                 item.add_marker(pytest.mark.adapter)
