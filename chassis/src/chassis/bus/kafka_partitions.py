@@ -235,6 +235,8 @@ class KafkaPartitions(ConsumerRebalanceListener):
         given = {p for p in self._surplus if p not in self.progress or self.progress[p].drained}
         if not given or not consumer.assignment():
             return
+        # What would be read while the mark is on its way is its next owner's.
+        consumer.pause(*(place for place in consumer.assignment() if place.partition in given))
         marks = {partition: self.progress[partition].mark(leaving=True) for partition in given & self.progress.keys()}
         if await self._send(consumer, marks):
             for partition in given:
