@@ -46,8 +46,7 @@ broker: setup-dev
 	@! command -v mvn >/dev/null || $(BIN)/python tests/kafka_broker.py >/dev/null || true
 
 test: setup-dev browser services/web/node_modules/.ready ## Run every test that needs no container; the last lines are the summary
-	@page=0; $(NODE) --test services/*/tests/page/*.test.js || page=$$?; \
-	  $(BIN)/python -m pytest -ra --durations=10 $(ONLY) || exit $$?; exit $$page
+	@$(if $(ONLY),$(BIN)/python -m pytest -ra --durations=10 $(ONLY),PYTHON=$(BIN)/python NODE="$(NODE)" tests/run_all)
 
 test-deploy: setup-dev browser broker ## Run the bus on a real Kafka, and the compose file on a real Docker engine
 	@$(BIN)/python -m pytest -ra --durations=10 -m "deploy or kafka or adapter" $(or $(ONLY),chassis/tests/bus tests/deploy)

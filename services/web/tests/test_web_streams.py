@@ -54,6 +54,7 @@ async def test_a_question_streams_its_frames_to_done(web: Running) -> None:
         (b"\xff\xfe", 400, "JSON"),
         (json.dumps({"chat_id": str(uuid4())}), 400, "question"),
     ],
+    ids=["huge", "long", "blank", "not a chat", "no JSON", "no object", "empty", "no text", "no question"],
 )
 async def test_what_is_no_question_is_refused_before_anything_is_stored(
     web: Running, body: str | bytes, status: int, says: str
