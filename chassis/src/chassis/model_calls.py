@@ -5,10 +5,11 @@ Names are those of the conventions for generative AI: https://opentelemetry.io/d
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping
 from types import TracebackType
-from typing import Self
+from typing import Final, Self
 
 from opentelemetry.trace import SpanKind
 
@@ -21,6 +22,9 @@ DURATION = metrics.histogram(
 TOKENS = metrics.histogram(
     conventions.GEN_AI_TOKEN_USAGE, "{token}", "Tokens of a request, as the provider counted them.", metrics.TOKENS
 )
+
+# Models that think before they answer give reasoning items, which a server that stores nothing wants to see again.
+_REASONING: Final = re.compile(r"(?:o\d|gpt-(?:[5-9]|\d\d)|codex)(?!.*-chat\b)")
 
 
 class model_call:  # noqa: N801 - it is used as a verb: with model_call(CHAT, "openai", "gpt"): ...
@@ -74,3 +78,8 @@ def call_of(operation: str, provider: str, model: str) -> dict[str, str]:
 def count_input_tokens(of: Mapping[str, str], tokens: int) -> None:
     """So many tokens were read: of a call that writes none, such as an embedding."""
     TOKENS.record(tokens, {**of, conventions.GEN_AI_TOKEN_TYPE: "input"})
+
+
+def returns_reasoning(model: str) -> bool:
+    """Whether a model's name is that of one that returns reasoning items; others refuse to be asked for them."""
+    return _REASONING.match(model.rpartition("/")[2]) is not None

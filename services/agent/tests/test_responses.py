@@ -27,7 +27,7 @@ from agent.answering import Conversation, Plan, Usage
 from agent.errors import ModelFailed, ModelRefused, RateLimited, TurnFailed
 from agent.history import INTERRUPTED_HERE, PastTurn
 from agent.responses import Provider, Responses
-from agent.rounds import ASK_TO_ANSWER, NOTHING_FOUND, reasons
+from agent.rounds import ASK_TO_ANSWER, NOTHING_FOUND
 
 pytestmark = pytest.mark.behaviour("T6")
 QUESTION = Conversation("And its recovery code?", (PastTurn("What is the amber valve?", "It closes the north line."),))
@@ -252,19 +252,3 @@ async def test_a_first_round_that_fails_ends_the_turn_with_its_sentence(
     server.replies = [Reply(json=response("incomplete", incomplete_details={"reason": "content_filter"}))]
     with pytest.raises(ModelRefused):
         await model.plan(QUESTION)
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("gpt-4.1-mini", False),
-        ("gpt-4o", False),
-        ("gpt-5.4-mini", True),
-        ("gpt-5-chat-latest", False),
-        ("o4-mini", True),
-        ("openai/o3", True),
-        ("llama-3.3-70b", False),
-    ],
-)
-def test_only_models_that_think_are_asked_for_their_reasoning(name: str, expected: bool) -> None:
-    assert reasons(name) is expected

@@ -21,7 +21,7 @@ from agent.errors import ModelFailed, ModelRefused
 from agent.patience import patiently
 from agent.pieces import gathered
 from chassis.conventions import CHAT
-from chassis.model_calls import model_call
+from chassis.model_calls import model_call, returns_reasoning
 from contracts.search import SearchResult
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Responses:
         self._provider = provider
         self._client: AsyncOpenAI | None = None
         self._max_output_tokens = max_output_tokens
-        self._reasoning = rounds.reasons(model) if reasoning is None else reasoning
+        self._reasoning = returns_reasoning(model) if reasoning is None else reasoning
         self._interval_s = interval_s
 
     async def plan(self, conversation: Conversation) -> Plan:

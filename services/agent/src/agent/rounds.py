@@ -8,7 +8,6 @@ what was found and has no tools, so that nothing but an answer can come.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Final
 
@@ -65,19 +64,11 @@ NOTE: Final = "talkdown.tool_call"
 
 NOTHING_FOUND: Final = "(No passage was found.)"
 
-# Models that think before they answer give reasoning items, which a server that stores nothing wants to see again.
-_REASONING: Final = re.compile(r"(?:o\d|gpt-(?:[5-9]|\d\d)|codex)(?!.*-chat\b)")
-
 
 class RetrieveDocuments(BaseModel):
     """The arguments of the forced call, as we accept them."""
 
     query: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=2000)]
-
-
-def reasons(model: str) -> bool:
-    """Say whether a model's name is that of one that returns reasoning items; others refuse to be asked for them."""
-    return _REASONING.match(model.rpartition("/")[2]) is not None
 
 
 def spoken(conversation: Conversation) -> list[JsonObject]:

@@ -7,21 +7,22 @@ from contextlib import asynccontextmanager
 from typing import Any, Literal
 
 import pytest
+from openai.types.chat import ChatCompletionChunk
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from orch_fakes import CHAT, Stage, echo, scenario, stage
-from orch_model_server import (
-    ModelServer,
+from pydantic import SecretStr
+from responses_server import (
+    Json,
     Reply,
-    chunks,
+    ResponsesServer,
+    error,
     function_call,
-    model_server,
     reasoning,
-    refusal,
     response,
+    responses_server,
     streamed,
 )
-from pydantic import SecretStr
 
 from chassis import telemetry
 from chassis.settings import ServiceSettings
@@ -29,7 +30,7 @@ from voice_gateway.errors import AnswerFailed
 from voice_gateway.live.port import Line
 from voice_gateway.orchestrators.cascade import CascadeOrchestrator, Company
 from voice_gateway.orchestrators.handoffs import Handoffs
-from voice_gateway.orchestrators.models import open_model, reasons
+from voice_gateway.orchestrators.models import open_model
 from voice_gateway.orchestrators.port import Called
 from voice_gateway.orchestrators.text_agent import Asked, Call, Delta, Spent, TextAgent
 from voice_gateway.orchestrators.toolbox import Caller, Tools
@@ -41,13 +42,28 @@ ASKED = Asked(CHAT, "And its code?", ("Be brief.", "Use the notes."), HISTORY, (
 
 
 @pytest.fixture
-async def server() -> AsyncIterator[ModelServer]:
-    async with model_server() as serving:
+async def server() -> AsyncIterator[ResponsesServer]:
+    async with responses_server() as serving:
         yield serving
 
 
+def chunked(*deltas: Json, finish: str | None = "stop", usage: tuple[int, int] | None = (11, 7)) -> Reply:
+    """An answer in the chunks of a chat completion."""
+    about: Json = {"id": "c1", "object": "chat.completion.chunk", "created": 1767225600, "model": "m"}
+    made = [{**about, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas]
+    if finish:
+        made.append({**about, "choices": [{"index": 0, "delta": {}, "finish_reason": finish}]})
+    if usage:
+        counted = {"prompt_tokens": usage[0], "completion_tokens": usage[1], "total_tokens": sum(usage)}
+        made.append({**about, "choices": [], "usage": counted})
+    for chunk in made:
+        ChatCompletionChunk.model_validate(chunk)
+    return Reply(events=made, raw=b"data: [DONE]\n\n")
+
+
 @asynccontextmanager
-async def model(server: ModelServer, way: Way = "responses", **more: Any) -> AsyncGenerator[TextAgent]:
+async def model(server: ResponsesServer, way: Way = "responses", **more: Any) -> AsyncGenerator[TextAgent]:
+    server.path = "/v1/chat/completions" if way == "chat" else "/v1/responses"
     settings = Settings(
         openai_api_key=SecretStr("sk-secret"), openai_base_url=server.base_url, cascade_answers=way, **more
     )
@@ -59,8 +75,8 @@ async def written(turn: Any, results: tuple[Called, ...] = (), tools: bool = Tru
     return [part async for part in turn.round(results, tools=tools)]
 
 
-async def test_a_response_is_streamed_and_its_tokens_are_those_of_the_stream(server: ModelServer) -> None:
-    server.replies = [Reply(streamed("It is ", "ORCHID-47."))]
+async def test_a_response_is_streamed_and_its_tokens_are_those_of_the_stream(server: ResponsesServer) -> None:
+    server.replies = [Reply(events=streamed("It is ", "ORCHID-47."))]
     async with model(server) as opened:
         parts = await written(opened.begin(ASKED))
     assert parts == [Delta("It is "), Delta("ORCHID-47."), Spent("gpt-4.1-mini", 11, 7)]
@@ -76,9 +92,11 @@ async def test_a_response_is_streamed_and_its_tokens_are_those_of_the_stream(ser
     assert "include" not in request
 
 
-async def test_reasoning_and_calls_are_carried_to_the_next_round_with_the_calls_results(server: ModelServer) -> None:
-    calls = [function_call("echo", '{"a": 1}'), function_call("echo", "[", "call_2")]
-    server.replies = [Reply(streamed(calls=calls, before=[reasoning()])), Reply(streamed("Done."))]
+async def test_reasoning_and_calls_are_carried_to_the_next_round_with_their_results(
+    server: ResponsesServer,
+) -> None:
+    calls = [function_call('{"a": 1}', name="echo"), function_call("[", name="echo", call_id="call_2")]
+    server.replies = [Reply(events=streamed(calls=calls, before=[reasoning()])), Reply(events=streamed("Done."))]
     async with model(server, cascade_model="gpt-5.4-mini") as opened:
         turn = opened.begin(ASKED)
         parts = await written(turn)
@@ -95,7 +113,7 @@ async def test_reasoning_and_calls_are_carried_to_the_next_round_with_the_calls_
     assert second["tool_choice"] == "none"
 
 
-async def test_a_chat_server_is_asked_with_tools_and_its_calls_come_in_parts(server: ModelServer) -> None:
+async def test_a_chat_server_is_asked_with_tools_and_its_calls_come_in_parts(server: ResponsesServer) -> None:
     parts = [
         {"role": "assistant", "content": "Let me see. "},
         {"tool_calls": [{"index": 0, "id": "c1", "type": "function", "function": {"name": "echo", "arguments": ""}}]},
@@ -103,7 +121,7 @@ async def test_a_chat_server_is_asked_with_tools_and_its_calls_come_in_parts(ser
         {"tool_calls": [{"index": 1, "id": "c2", "function": {"name": "echo", "arguments": "{}"}}]},
         {"tool_calls": [{"index": 0, "function": {"arguments": " 1}"}}]},
     ]
-    server.replies = [Reply(chunks(*parts, finish="tool_calls")), Reply(chunks({"content": "Done."}))]
+    server.replies = [chunked(*parts, finish="tool_calls"), chunked({"content": "Done."})]
     async with model(server, "chat", cascade_model="qwen3") as opened:
         turn = opened.begin(ASKED)
         made = [part for part in await written(turn) if isinstance(part, (Call, Spent, Delta))]
@@ -136,23 +154,23 @@ FILTERED = {
 @pytest.mark.parametrize(
     ("reply", "failure", "says"),
     [
-        (Reply(status=429, body=refusal("rate_limit_exceeded")), "rate_limited", "ask again in a minute"),
-        (Reply(status=429, body=refusal(None), headers={"retry-after": "7"}), "rate_limited", "again in 7 seconds"),
-        (Reply(status=429, body=refusal("insufficient_quota")), "rate_limited", "no credit left"),
-        (Reply(status=401, body=refusal(None)), "model_failed", "refused the key"),
-        (Reply(status=404, body=refusal(None)), "model_failed", "does not know this model"),
-        (Reply(status=500, body=refusal(None)), "model_failed", "a fault of its own"),
-        (Reply(status=400, body=refusal("content_filter")), "model_refused", "put it in other words"),
-        (Reply(status=400, body=refusal("context_length_exceeded")), "model_failed", "too long for this model"),
-        (Reply(streamed("Hm", last=CUT_OFF)), "model_failed", "cut off"),
-        (Reply(streamed("Hm", last=FILTERED)), "model_refused", "content rules"),
-        (Reply(streamed("Hm")[:-1]), "model_failed", "stopped before its answer was complete"),
-        (Reply(streamed("Hm")[:-1], cut=True), "model_failed", "The connection"),
-        (Reply(streamed("Hm")[:-1], hang=True), "model_failed", "took too long"),
+        (Reply(status=429, json=error("rate_limit_exceeded")), "rate_limited", "ask again in a minute"),
+        (Reply(status=429, json=error(None), headers={"retry-after": "7"}), "rate_limited", "again in 7 seconds"),
+        (Reply(status=429, json=error("insufficient_quota")), "rate_limited", "no credit left"),
+        (Reply(status=401, json=error(None)), "model_failed", "refused the key"),
+        (Reply(status=404, json=error(None)), "model_failed", "does not know this model"),
+        (Reply(status=500, json=error(None)), "model_failed", "a fault of its own"),
+        (Reply(status=400, json=error("content_filter")), "model_refused", "put it in other words"),
+        (Reply(status=400, json=error("context_length_exceeded")), "model_failed", "too long for this model"),
+        (Reply(events=streamed("Hm", last=CUT_OFF)), "model_failed", "cut off"),
+        (Reply(events=streamed("Hm", last=FILTERED)), "model_refused", "content rules"),
+        (Reply(events=streamed("Hm")[:-1]), "model_failed", "stopped before its answer was complete"),
+        (Reply(events=streamed("Hm")[:-1], cut=True), "model_failed", "The connection"),
+        (Reply(events=streamed("Hm")[:-1], hang=True), "model_failed", "took too long"),
     ],
 )
 async def test_each_way_to_fail_is_its_own_sentence_and_nothing_of_the_providers_words(
-    server: ModelServer, reply: Reply, failure: str, says: str
+    server: ResponsesServer, reply: Reply, failure: str, says: str
 ) -> None:
     server.replies = [reply]
     async with model(server, cascade_timeout_s=0.3) as opened:
@@ -167,14 +185,14 @@ async def test_each_way_to_fail_is_its_own_sentence_and_nothing_of_the_providers
 @pytest.mark.parametrize(
     ("reply", "failure"),
     [
-        (Reply(chunks({"content": "Hm"}, finish="length")), "model_failed"),
-        (Reply(chunks({"content": "Hm"}, finish="content_filter")), "model_refused"),
-        (Reply(chunks({"refusal": "No."})), "model_refused"),
-        (Reply(chunks({"content": "Hm"}, finish=None, usage=None)), "model_failed"),
-        (Reply(status=429, body=refusal(None), headers={"retry-after": "7"}), "rate_limited"),
+        (chunked({"content": "Hm"}, finish="length"), "model_failed"),
+        (chunked({"content": "Hm"}, finish="content_filter"), "model_refused"),
+        (chunked({"refusal": "No."}), "model_refused"),
+        (chunked({"content": "Hm"}, finish=None, usage=None), "model_failed"),
+        (Reply(status=429, json=error(None), headers={"retry-after": "7"}), "rate_limited"),
     ],
 )
-async def test_a_chat_servers_failures_too(server: ModelServer, reply: Reply, failure: str) -> None:
+async def test_a_chat_servers_failures_too(server: ResponsesServer, reply: Reply, failure: str) -> None:
     server.replies = [reply]
     async with model(server, "chat") as opened:
         with pytest.raises(AnswerFailed) as caught:
@@ -197,12 +215,12 @@ def with_model(writer: TextAgent) -> Stage:
 
 
 @pytest.mark.behaviour("O4", "O6")
-async def test_a_model_hands_over_and_the_trace_shows_both_agents_with_their_tokens(server: ModelServer) -> None:
+async def test_a_model_hands_over_and_the_trace_shows_both_agents_with_their_tokens(server: ResponsesServer) -> None:
     arguments = '{"agent": "safety", "reason": "A valve."}'
     server.replies = [
-        Reply(streamed("I will look at once, one moment. ", calls=[function_call("echo", "{}")])),
-        Reply(streamed("Well", calls=[function_call("hand_over", arguments)])),
-        Reply(streamed("Shut the valve at once.")),
+        Reply(events=streamed("I will look at once, one moment. ", calls=[function_call("{}", name="echo")])),
+        Reply(events=streamed("Well", calls=[function_call(arguments, name="hand_over")])),
+        Reply(events=streamed("Shut the valve at once.")),
     ]
     spans = InMemorySpanExporter()
     telemetry.setup("test", ServiceSettings(), SimpleSpanProcessor(spans))
@@ -234,13 +252,3 @@ async def test_a_model_hands_over_and_the_trace_shows_both_agents_with_their_tok
     assert [one["gen_ai.usage.output_tokens"] for one in counted] == [14, 7]
     assert all("talkdown.time_to_first_token" in one for one in counted)
     assert [event.name for event in agents[0].events] == ["first_chunk"]
-
-
-def test_models_that_reason_are_known_by_their_names() -> None:
-    assert [reasons(name) for name in ("gpt-5.4-mini", "o4-mini", "openai/gpt-5", "gpt-4.1-mini", "gpt-5-chat")] == [
-        True,
-        True,
-        True,
-        False,
-        False,
-    ]

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final, cast
 
 from chassis.conventions import CHAT
-from chassis.model_calls import model_call
+from chassis.model_calls import model_call, returns_reasoning
 from contracts.vocabulary import JsonObject
 from voice_gateway.errors import AnswerFailed
 from voice_gateway.live.port import ToolSpec
@@ -31,8 +30,6 @@ if TYPE_CHECKING:
 
 PROVIDER: Final = "openai"
 """By its protocol, whoever serves it."""
-# Models that think before they answer give reasoning items, which a server that stores nothing wants to see again.
-_REASONING: Final = re.compile(r"(?:o\d|gpt-(?:[5-9]|\d\d)|codex)(?!.*-chat\b)")
 
 
 @asynccontextmanager
@@ -93,7 +90,7 @@ class _ResponsesTurn:
                     input=cast("ResponseInputParam", self._input),
                     tools=offered or omit,
                     tool_choice=("auto" if tools else "none") if offered else omit,
-                    include=["reasoning.encrypted_content"] if reasons(self._model) else omit,
+                    include=["reasoning.encrypted_content"] if returns_reasoning(self._model) else omit,
                     store=False,
                     stream=True,
                 )
@@ -133,11 +130,6 @@ class _ResponsesTurn:
             if item.type == "function_call":
                 parts.append(Call(item.call_id, item.name, arguments(item.arguments)))
         return parts
-
-
-def reasons(model: str) -> bool:
-    """Whether a model's name is that of one that returns reasoning items; others refuse to be asked for them."""
-    return _REASONING.match(model.rpartition("/")[2]) is not None
 
 
 def arguments(text: str) -> JsonObject | None:

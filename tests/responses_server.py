@@ -42,6 +42,7 @@ class ResponsesServer:
     headers: list[dict[str, str]] = field(default_factory=list[dict[str, str]])
     base_url: str = ""
     path: str = "/v1/responses"
+    """What is asked for there; one for another API has that one's."""
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer one connection's requests, each with the next reply."""
@@ -159,24 +160,41 @@ def message(text: str) -> Json:
     return {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": [part]}
 
 
-def streamed(*deltas: str, last: Json | None = None) -> list[Json]:
-    """The events of a streamed answer, in the order in which the API sends them."""
+def streamed(
+    *deltas: str, calls: Sequence[Json] = (), before: Sequence[Json] = (), last: Json | None = None
+) -> list[Json]:
+    """The events of a streamed answer in the order in which the API sends them: items ``before``, text, ``calls``."""
+    if not deltas:
+        return _stream([*before, *calls], [], last)
     text = "".join(deltas)
     at = {"item_id": "msg_1", "output_index": 0, "content_index": 0}
     item: Json = {"type": "message", "id": "msg_1", "role": "assistant", "status": "in_progress", "content": []}
     part: Json = {"type": "output_text", "text": "", "annotations": [], "logprobs": []}
-    events: list[Json] = [
-        {"type": "response.created", "response": response("in_progress", usage=None)},
-        {"type": "response.in_progress", "response": response("in_progress", usage=None)},
+    said: list[Json] = [
         {"type": "response.output_item.added", "output_index": 0, "item": item},
         {"type": "response.content_part.added", **at, "part": part},
         *({"type": "response.output_text.delta", **at, "delta": delta, "logprobs": []} for delta in deltas),
         {"type": "response.output_text.done", **at, "text": text, "logprobs": []},
         {"type": "response.content_part.done", **at, "part": {**part, "text": text}},
         {"type": "response.output_item.done", "output_index": 0, "item": message(text)},
-        last or {"type": "response.completed", "response": response("completed", [message(text)])},
     ]
-    return in_order(events)
+    return _stream([*before, message(text), *calls], said, last)
+
+
+def _stream(output: Sequence[Json], said: Sequence[Json], last: Json | None) -> list[Json]:
+    called = [
+        {"type": f"response.output_item.{what}", "output_index": place, "item": {**item, "status": status}}
+        for place, item in enumerate(output)
+        if item["type"] == "function_call"
+        for what, status in (("added", "in_progress"), ("done", "completed"))
+    ]
+    opened = [
+        {"type": f"response.{what}", "response": response("in_progress", usage=None)}
+        for what in ("created", "in_progress")
+    ]
+    return in_order(
+        [*opened, *said, *called, last or {"type": "response.completed", "response": response("completed", output)}]
+    )
 
 
 def in_order(events: Sequence[Json]) -> list[Json]:
@@ -185,7 +203,7 @@ def in_order(events: Sequence[Json]) -> list[Json]:
     return [_checked(event, _EVENTS.validate_python(event)) for event in numbered]
 
 
-def error(code: str, message: str = "It says sk-secret and quotes the notes.") -> Json:
+def error(code: str | None, message: str = "It says sk-secret and quotes the notes.") -> Json:
     """The body of a refused request."""
     return {"error": {"message": message, "type": "error", "param": None, "code": code}}
 
