@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +28,7 @@ def tone(seconds: float) -> Sound:
 
 SPEECH = joined(tone(0.8), silence(1.2))
 COUGH = joined(tone(0.4), silence(1.2))
+SOUNDS = {"speech": SPEECH, "cough": COUGH}
 
 
 @contextmanager
@@ -95,7 +96,9 @@ class Served:
 
 
 @contextmanager
-def served(product: Product, folder: Path, *, talk: str = "open", **kept: str) -> Generator[Served]:
+def served(
+    product: Product, folder: Path, *, sounds: Mapping[str, Sound] = SOUNDS, talk: str = "open", **kept: str
+) -> Generator[Served]:
     """A page that was told to let the server hold its calls; ``kept`` is what it keeps besides."""
     chosen = {"through": "server", "talk": talk, **kept}
 
@@ -103,7 +106,6 @@ def served(product: Product, folder: Path, *, talk: str = "open", **kept: str) -
         lines = [f"localStorage.setItem('talkdown.{name}', '{value}');" for name, value in chosen.items()]
         context.add_init_script("\n".join(lines))
 
-    sounds = {"speech": SPEECH, "cough": COUGH}
     with opened(product, sounds, folder, prepare=choose) as call:
         expect(call.page.locator("#through-setting")).to_have_js_property("hidden", value=False)
         yield Served(call)

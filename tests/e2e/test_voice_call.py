@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from bridge_product import served
 from chromium import microphone
 from page_window import ARTIFACTS
 from playwright.sync_api import expect
@@ -36,6 +38,7 @@ def recordings(place: Path) -> Recordings:
     """The recordings, spoken before the product takes the processors."""
     recordings = Recordings(place / "recordings")
     recordings.spoken("question")
+    recordings.spoken("backchannel")
     return recordings
 
 
@@ -114,6 +117,31 @@ def test_a_recogniser_killed_while_somebody_speaks_is_back_for_what_they_said_or
             call.say("question")
         asked_and_answered(call, recordings.folder)
         assert recogniser(voiced) != killed
+
+
+@pytest.mark.behaviour("L8", "V9", "V10")
+def test_a_question_asked_in_a_call_that_the_server_holds_is_answered_aloud_over_a_sign_of_listening(
+    voiced: Product, recordings: Recordings
+) -> None:
+    sounds = {
+        "question": joined(recordings.spoken("question"), silence(1)),
+        "mhm": joined(recordings.spoken("backchannel"), silence(1)),
+    }
+    with served(voiced, recordings.folder, sounds=sounds) as it:
+        it.start()
+        began, _ = it.call.say("question")
+        expect(it.page.locator(".question")).to_have_text(
+            re.compile(re.escape(QUESTION), re.IGNORECASE), timeout=BOUND_MS
+        )
+        expect(it.page.locator(".sentence[data-spoken]")).to_be_visible(timeout=BOUND_MS)
+        it.call.say("mhm")
+        turn = it.answered()
+        expect(turn.locator(".answer")).to_contain_text("ORCHID-47")
+        it.hushed()
+        assert it.call.tap.events("interrupted") == []
+        expect(it.turns).to_have_count(1)
+        spoken = it.call.tap.loudspeaker(began)
+        assert_heard(answer_of(turn), "ORCHID-47", transcribed(spoken, recordings.folder))
 
 
 def recogniser(product: Product) -> psutil.Process | None:

@@ -14,6 +14,9 @@ from dataclasses import dataclass
 
 from contracts.vocabulary import JsonObject
 
+LAST_WORDS_S = 5.0
+"""How long a client that is being sent away may take to read what was said to it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Close:

@@ -16,7 +16,6 @@ from functools import partial
 from typing import Any, Protocol
 
 from fastapi import WebSocket, WebSocketDisconnect
-from starlette.websockets import WebSocketState
 
 from chassis import telemetry
 from chassis.refusals import refusal
@@ -24,20 +23,16 @@ from voice_gateway import door, protocol
 from voice_gateway.conversation import new_id
 from voice_gateway.credentials import Credentials, Grant
 from voice_gateway.errors import CallsElsewhere, NotSupported, OriginRefused, Refused
-from voice_gateway.outbox import Close, Outbox
+from voice_gateway.outbox import LAST_WORDS_S, Close, Outbox
 from voice_gateway.pacing import Pacer
 from voice_gateway.playout import Frame
 from voice_gateway.protocol import of_response
 from voice_gateway.session import Around, Session, session_span
 from voice_gateway.sessions import Sessions
 from voice_gateway.sound import encoded
+from voice_gateway.transports.sockets import Idle, close, frames
 
 log = logging.getLogger(__name__)
-
-LAST_WORDS_S = 5.0
-"""How long a client that is being sent away may take to read what was said to it."""
-MAX_REASON_BYTES = 123
-"""Of a close frame, RFC 6455 section 5.5."""
 
 
 class Carried(Protocol):
@@ -108,7 +103,7 @@ async def refuse(websocket: WebSocket, error: Refused) -> None:
             await websocket.accept(door.SUBPROTOCOL)
             event = {"event_id": new_id("event"), **protocol.refusal(error.code, error.message)}
             await websocket.send_text(json.dumps(event))
-            await _close(websocket, Close(error.close_code, error.message))
+            await close(websocket, Close(error.close_code, error.message))
         return
     headers = {"retry-after": str(error.retry_after_s)} if error.retry_after_s else None
     await websocket.send_denial_response(refusal(error.status, error.code, error.message, headers))
@@ -136,20 +131,12 @@ async def carry(websocket: WebSocket, session: Carried, idle_s: float, *also: Co
 
 async def _read(websocket: WebSocket, session: Carried, idle_s: float) -> None:
     """Hand the client's events to the session until the client leaves, or says nothing for ``idle_s``."""
-    while True:
-        try:
-            async with asyncio.timeout(idle_s):
-                message = await websocket.receive()
-        except TimeoutError:
-            if session.busy:
-                continue
-            minutes = f"{idle_s / 60:g} minutes" if idle_s >= 60 else f"{idle_s:g} seconds"
-            await session.leave(Close(1000, f"Nothing was said for {minutes}; connect again with a new credential."))
-            return
-        if message["type"] == "websocket.disconnect":
-            return
-        text = message.get("text")
-        await session.receive(text if text is not None else message.get("bytes") or b"")
+    try:
+        async with contextlib.aclosing(frames(websocket, idle_s, lambda: session.busy)) as messages:
+            async for message in messages:
+                await session.receive(message)
+    except Idle as idle:
+        await session.leave(idle.close)
 
 
 def _sound(session: Session, frames: Sequence[Frame]) -> None:
@@ -165,10 +152,4 @@ async def _write(websocket: WebSocket, session: Carried) -> None:
     async for text in session.outbox:
         await websocket.send_text(text)
     if session.outbox.close_with is not None:
-        await _close(websocket, session.outbox.close_with)
-
-
-async def _close(websocket: WebSocket, why: Close) -> None:
-    if websocket.application_state is WebSocketState.CONNECTED:
-        reason = why.reason.encode()[:MAX_REASON_BYTES].decode(errors="ignore")
-        await websocket.close(why.code, reason)
+        await close(websocket, session.outbox.close_with)

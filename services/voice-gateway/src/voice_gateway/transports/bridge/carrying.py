@@ -28,7 +28,7 @@ from voice_gateway.live.events import (
 )
 from voice_gateway.live.port import Activity
 from voice_gateway.orchestrators.opening import Session
-from voice_gateway.outbox import NORMAL, Close
+from voice_gateway.outbox import LAST_WORDS_S, NORMAL, Close
 from voice_gateway.responding import Ending
 from voice_gateway.transports.bridge import messages
 from voice_gateway.transports.bridge.messages import (
@@ -46,8 +46,6 @@ from voice_gateway.transports.bridge.sending import Downstream
 log = logging.getLogger(__name__)
 
 DRAIN_S = 30.0
-LAST_WORDS_S = 5.0
-"""How long a client that is being sent away may take to read what was said to it."""
 INTERNAL = 1011
 CODES = {"invalid_config": 1008, "too_many_sessions": 1013}
 """Of what only opening the session finds out."""

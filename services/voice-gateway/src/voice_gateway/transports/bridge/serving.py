@@ -32,17 +32,16 @@ from voice_gateway.session import session_span
 from voice_gateway.sessions import Sessions
 from voice_gateway.settings import Settings
 from voice_gateway.transports.bridge import messages
-from voice_gateway.transports.bridge.carrying import DRAIN_S, FAILED, INTERNAL, LAST_WORDS_S, Carrying
+from voice_gateway.transports.bridge.carrying import DRAIN_S, FAILED, INTERNAL, Carrying
 from voice_gateway.transports.bridge.messages import INPUT_RATE, MAX_FRAME_BYTES, NotAnObject, Wanted, error
 from voice_gateway.transports.bridge.sending import Downstream
+from voice_gateway.transports.sockets import Idle, close, frames
 
 log = logging.getLogger(__name__)
 
 PATH = "/v1/graph/live"
 GEMINI_URL = "https://generativelanguage.googleapis.com"
 FIRST_FRAME_S = 10.0
-MAX_REASON_BYTES = 123
-"""Of a close frame, RFC 6455 section 5.5."""
 NO_OBJECT = Close(1003, "The first frame is a JSON object with the settings of the session; {} takes them as they are.")
 LATE = Close(1003, "No first frame came; send a JSON object with the settings of the session at once.")
 REFUSED = 1008
@@ -144,7 +143,7 @@ async def _first_frame(websocket: WebSocket, within_s: float, carrying: Carrying
     try:
         await asyncio.wait({receiving, sent_away}, timeout=within_s, return_when=asyncio.FIRST_COMPLETED)
         if not receiving.done():
-            await _close(websocket, carrying.down.close_with or LATE)
+            await close(websocket, carrying.down.close_with or LATE)
             return None
         message = receiving.result()
     finally:
@@ -160,7 +159,7 @@ async def _first_frame(websocket: WebSocket, within_s: float, carrying: Carrying
     try:
         return messages.wanted(frame)
     except NotAnObject:
-        await _close(websocket, NO_OBJECT)
+        await close(websocket, NO_OBJECT)
         return None
 
 
@@ -212,25 +211,18 @@ async def _carry(websocket: WebSocket, carrying: Carrying, idle_s: float) -> Non
         if not task.cancelled():
             task.result()
     if carrying.down.close_with is not None:
-        await _close(websocket, carrying.down.close_with)
+        await close(websocket, carrying.down.close_with)
 
 
 async def _read(websocket: WebSocket, carrying: Carrying, idle_s: float) -> None:
     """Hand the client's frames to the session until the client leaves, or says nothing for ``idle_s``."""
-    while True:
-        try:
-            async with asyncio.timeout(idle_s):
-                message = await websocket.receive()
-        except TimeoutError:
-            if carrying.busy and not carrying.down.held:
-                continue
-            minutes = f"{idle_s / 60:g} minutes" if idle_s >= 60 else f"{idle_s:g} seconds"
-            await carrying.leave(Close(1000, f"Nothing was said for {minutes}; connect again with a new credential."))
-            return
-        if message["type"] == "websocket.disconnect":
-            return
-        text = message.get("text")
-        await carrying.take(text if text is not None else message.get("bytes") or b"")
+    speaks = frames(websocket, idle_s, lambda: carrying.busy and not carrying.down.held)
+    try:
+        async with contextlib.aclosing(speaks) as said:
+            async for frame in said:
+                await carrying.take(frame)
+    except Idle as idle:
+        await carrying.leave(idle.close)
 
 
 async def _write(websocket: WebSocket, down: Downstream) -> None:
@@ -244,13 +236,4 @@ async def _write(websocket: WebSocket, down: Downstream) -> None:
 async def _refuse(websocket: WebSocket, code: str, message: str, close_code: int) -> None:
     if websocket.application_state is WebSocketState.CONNECTED:
         await websocket.send_text(messages.written(error(code, message, fatal=True)))
-        await _close(websocket, Close(close_code, message))
-
-
-async def _close(websocket: WebSocket, why: Close) -> None:
-    if websocket.application_state is not WebSocketState.CONNECTED:
-        return
-    reason = why.reason.encode()[:MAX_REASON_BYTES].decode(errors="ignore")
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(LAST_WORDS_S):
-            await websocket.close(why.code, reason)
+        await close(websocket, Close(close_code, message))

@@ -19,7 +19,7 @@ from voice_gateway import protocol
 from voice_gateway.conversation import new_id
 from voice_gateway.credentials import Credentials, Grant
 from voice_gateway.errors import CallGone, EventError, Refused
-from voice_gateway.outbox import NORMAL, TOO_SLOW, Close
+from voice_gateway.outbox import LAST_WORDS_S, NORMAL, TOO_SLOW, Close
 from voice_gateway.session import Around, Session, session_span
 from voice_gateway.sessions import Sessions
 from voice_gateway.transports.webrtc.offer import Offer, read_offer
@@ -28,7 +28,6 @@ from voice_gateway.transports.webrtc.peer import Peer
 
 log = logging.getLogger(__name__)
 
-LAST_WORDS_S = 5.0
 IDLE_LOOK_S = 5.0
 MAX_UNREAD_EVENTS = 1000
 """A client that sends more before they can be served is sent away; the data channel cannot make it wait."""
