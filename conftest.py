@@ -31,6 +31,7 @@ import signal
 import socket
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -57,8 +58,24 @@ sys.path.insert(0, str(Path(__file__).parent / "tests"))
 from kafka_broker import Broker
 
 TEMPLATE = "talkdown_template"
+ALARM_AGAIN_S = 0.5
 
 os.environ.setdefault("TALKDOWN_VOICE", "simulated")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Iterator[None]:
+    """Ring the alarm of a test that takes too long again and again.
+
+    An event loop only logs what is raised in a callback of its own, so that one alarm may go by unheard.
+    """
+    left, _ = signal.getitimer(signal.ITIMER_REAL)
+    until = time.monotonic() + left
+    signal.setitimer(signal.ITIMER_REAL, left, ALARM_AGAIN_S)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, max(0.0, until - time.monotonic()))
 
 
 def _missing(what: str, error: Exception) -> NoReturn:

@@ -16,7 +16,8 @@ from uuid import UUID
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
-from chassis.redis import ANSWER_TIMEOUT_S, LOST, Line, Pauses, ask, end
+from chassis.redis import ANSWER_TIMEOUT_S, LOST, Line, Pauses, ask
+from chassis.tasks import end
 from contracts.frames import frames_key
 
 log = logging.getLogger(__name__)

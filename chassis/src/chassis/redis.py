@@ -69,15 +69,6 @@ class Wire(Connection):
             raise
 
 
-async def end(*tasks: asyncio.Task[Any]) -> None:
-    """Cancel tasks and wait for their end, insisting where a cancellation was swallowed on its way."""
-    left = {task for task in tasks if not task.done()}
-    while left:
-        for task in left:
-            task.cancel()
-        _, left = await asyncio.wait(left, timeout=0.5)
-
-
 def connect(url: str | SecretStr) -> Redis:
     """A client on a pool of connections; it connects at its first command, and tries a broken connection once more.
 

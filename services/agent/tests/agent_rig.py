@@ -25,6 +25,7 @@ from agent.workers import Workers
 from agent.writing import Desk
 from chassis.frames import FrameWriter
 from chassis.postgres import Pool
+from chassis.tasks import end
 from chassis.telemetry import span
 from contracts.events import Event
 from contracts.frames import LAST_FRAMES, AnyFrame, Delta, frame_adapter, frames_key
@@ -136,9 +137,7 @@ async def rig(
         try:
             yield made
         finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await end(*tasks)
     await prefetches.close()
 
 

@@ -24,7 +24,8 @@ from chassis.bus.kafka_partitions import KafkaPartitions
 from chassis.bus.port import GaveUp, Handlers, Options
 from chassis.bus.wire import Assembler, Delivery, delivery_of
 from chassis.bus.worker import Worker
-from chassis.redis import Pauses, end
+from chassis.redis import Pauses
+from chassis.tasks import end
 
 log = logging.getLogger(__name__)
 

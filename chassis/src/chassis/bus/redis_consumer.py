@@ -22,7 +22,8 @@ from chassis.bus.scripts import Scripts
 from chassis.bus.settling import RedisSettling
 from chassis.bus.wire import Assembler, delivery_of, stream_name
 from chassis.bus.worker import Worker
-from chassis.redis import ANSWER_TIMEOUT_S, LOST, Line, Pauses, ask, end
+from chassis.redis import ANSWER_TIMEOUT_S, LOST, Line, Pauses, ask
+from chassis.tasks import end
 
 log = logging.getLogger(__name__)
 

@@ -15,7 +15,8 @@ from chassis.bus.port import Options
 from chassis.bus.scripts import Scripts
 from chassis.bus.wire import DEAD, Delivery
 from chassis.bus.worker import Worker
-from chassis.redis import LOST, Line, Pauses, ask, end
+from chassis.redis import LOST, Line, Pauses, ask
+from chassis.tasks import end
 
 log = logging.getLogger(__name__)
 

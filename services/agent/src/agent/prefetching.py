@@ -19,6 +19,7 @@ from agent.errors import TurnUnknown
 from agent.history import PastTurn
 from agent.resuming import asked_again, same_text
 from agent.searching import Search
+from chassis.tasks import end
 from contracts.search import Filter, SearchResult
 from contracts.turns import PrefetchedAnswer
 
@@ -123,7 +124,7 @@ class Prefetches:
         works = [guess.work for guess in self._guesses.values()]
         for chat_id in list(self._guesses):
             self._drop(chat_id)
-        await asyncio.gather(*works, return_exceptions=True)
+        await end(*works)
 
     async def _prepare(self, chat_id: UUID, question: str, answerer: Answerer) -> Prepared:
         conversation = Conversation(question, await self._history(chat_id))

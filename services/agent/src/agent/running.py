@@ -26,6 +26,7 @@ from agent.claims import NAME, Answered, Claimed, Claims
 from agent.errors import DeadlinePassed, FramesLost, Interrupted, NotStored, Stopped, TurnFailed, Unforeseen
 from agent.writing import Desk, Progress, put, write_answer
 from chassis import conventions
+from chassis.tasks import end
 from chassis.telemetry import fail, span
 from contracts.events import TurnFinished
 from contracts.frames import AnyFrame, Done, Error
@@ -82,8 +83,7 @@ class Runner:
             await asyncio.wait({work, stop}, timeout=progress.turn.left_s, return_when=asyncio.FIRST_COMPLETED)
         finally:
             finished = work.done()
-            work.cancel()
-            await asyncio.gather(work, return_exceptions=True)
+            await end(work)
         if finished:
             error = work.exception()
             if error is None or isinstance(error, TurnFailed):

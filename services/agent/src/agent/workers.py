@@ -22,6 +22,7 @@ from uuid import UUID
 
 from agent.claims import CancelReason, Claimed
 from agent.errors import Interrupted, NotStored, Stopped, Stopping, TurnFailed
+from chassis.tasks import end
 from contracts.events import TurnRequested
 
 log = logging.getLogger(__name__)
@@ -123,8 +124,7 @@ class Workers:
             try:
                 await self._drain(grace_s)
             finally:
-                beating.cancel()
-                await asyncio.gather(beating, *self._asking, return_exceptions=True)
+                await end(beating, *self._asking)
 
     async def _claim_all(self) -> None:
         while True:
@@ -205,10 +205,7 @@ class Workers:
             self._tell_to_stop(turn_id, Stopping())
         if self._tasks:
             await asyncio.wait(self._tasks.values(), timeout=STOPPING_S)
-        left = list(self._tasks.values())
-        for task in left:
-            task.cancel()
-        await asyncio.gather(*left, return_exceptions=True)
+        await end(*self._tasks.values())
 
 
 def _failure_of(reason: CancelReason) -> TurnFailed:
