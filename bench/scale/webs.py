@@ -9,64 +9,24 @@ when the deltas are read within 250 ms of being written, 99 of 100, and so are t
 from __future__ import annotations
 
 import asyncio
-import re
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 from house import House, Running, shares, watching
+from streams.reader import Reader
 
 PRODUCER = Path(__file__).parents[1] / "streams" / "producer.py"
-WRITTEN = re.compile(rb'"type":"delta","text":"(\d+)"')
 RATE = 10
 SECONDS = 3
 OPENING_S = 2.0
 """The streams are opened one after the other over so long, as people come."""
 LIMIT_MS = 250.0
 SHARE = 0.1
-
-
-@dataclass
-class Reader(asyncio.Protocol):
-    """One connection that reads one turn to its end; times are in nanoseconds of the monotonic clock."""
-
-    request: bytes
-    ended: asyncio.Future[None]
-    asked_at: int = 0
-    first_after: int = -1
-    ages: list[int] = field(default_factory=list[int])
-    rest: bytes = b""
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Ask."""
-        assert isinstance(transport, asyncio.Transport)
-        self.asked_at = time.monotonic_ns()
-        transport.write(self.request)
-
-    def data_received(self, data: bytes) -> None:
-        """Note how old each delta is."""
-        now = time.monotonic_ns()
-        text = self.rest + data
-        cut = text.rfind(b"\n") + 1
-        self.rest = text[cut:]
-        for match in WRITTEN.finditer(text, 0, cut):
-            if self.first_after < 0:
-                self.first_after = now - self.asked_at
-            else:
-                self.ages.append(now - int(match[1]))
-        if b'"type":"done"' in text[:cut] and not self.ended.done():
-            self.ended.set_result(None)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """A stream that ends early would make the figures too good."""
-        if not self.ended.done():
-            self.ended.set_exception(exc or ConnectionError("a stream ended early"))
 
 
 async def _read(urls: Sequence[str], turns: Sequence[str], start: subprocess.Popen[bytes]) -> list[Reader]:

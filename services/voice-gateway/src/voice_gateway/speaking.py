@@ -40,7 +40,7 @@ class Speaker:
         gap = " " if self.said.transcript else ""
         self.said.add(gap + passage.text, passage)
         async with contextlib.aclosing(self._mouth.speak(passage.text, self._manner)) as spoken:
-            while (piece := await _next(spoken)) is not None:
+            while (piece := await next_piece(spoken)) is not None:
                 self._moment("first_sound_made")
                 self.response.say(gap + piece.text)
                 self.said.speech.add(piece.pcm, len(gap) + len(piece.text))
@@ -89,7 +89,8 @@ class Voice:
                 raise
 
 
-async def _next(spoken: AsyncGenerator[Spoken]) -> Spoken | None:
+async def next_piece(spoken: AsyncGenerator[Spoken]) -> Spoken | None:
+    """What comes next of a phrase, None at its end; :class:`MouthFailed` when nothing comes for too long."""
     try:
         async with asyncio.timeout(PIECE_S):
             return await anext(spoken, None)

@@ -15,23 +15,21 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from chassis import telemetry
 from contracts.vocabulary import JsonObject
 from voice_gateway import measuring
-from voice_gateway.errors import MouthFailed
 from voice_gateway.heard import Passage, Said
 from voice_gateway.live.events import AudioDelta, OutputTranscript, RealtimeEvent
-from voice_gateway.mouth.port import Manner, Mouth, Spoken
+from voice_gateway.mouth.port import Manner, Mouth
 from voice_gateway.pacing import Pacer
 from voice_gateway.playout import FRAME_BYTES, Frame, Playout, Speech
+from voice_gateway.speaking import next_piece
 
 FIRST_SOUND = "first_sound_played"
 """In the trace of a turn, its first sound is made."""
-PIECE_S = 25.0
-"""A mouth that is silent for so long in the middle of a chunk has failed."""
 
 Tell = Callable[[RealtimeEvent], None]
 
@@ -86,7 +84,7 @@ class Aloud:
         self._making += 1
         try:
             async with contextlib.aclosing(self._mouth.speak(text, manner)) as spoken:
-                while (piece := await _next(spoken)) is not None:
+                while (piece := await next_piece(spoken)) is not None:
                     if not utterance.made:
                         telemetry.happened(FIRST_SOUND)
                     self.mark(utterance, OutputTranscript(text=gap + piece.text))
@@ -155,11 +153,3 @@ class Aloud:
 
 def _nothing(_event: JsonObject) -> None:
     return
-
-
-async def _next(spoken: AsyncGenerator[Spoken]) -> Spoken | None:
-    try:
-        async with asyncio.timeout(PIECE_S):
-            return await anext(spoken, None)
-    except TimeoutError as error:
-        raise MouthFailed from error
