@@ -167,16 +167,17 @@ def streamed(
     if not deltas:
         return _stream([*before, *calls], [], last)
     text = "".join(deltas)
-    at = {"item_id": "msg_1", "output_index": 0, "content_index": 0}
+    place = len(before)
+    at = {"item_id": "msg_1", "output_index": place, "content_index": 0}
     item: Json = {"type": "message", "id": "msg_1", "role": "assistant", "status": "in_progress", "content": []}
     part: Json = {"type": "output_text", "text": "", "annotations": [], "logprobs": []}
     said: list[Json] = [
-        {"type": "response.output_item.added", "output_index": 0, "item": item},
+        {"type": "response.output_item.added", "output_index": place, "item": item},
         {"type": "response.content_part.added", **at, "part": part},
         *({"type": "response.output_text.delta", **at, "delta": delta, "logprobs": []} for delta in deltas),
         {"type": "response.output_text.done", **at, "text": text, "logprobs": []},
         {"type": "response.content_part.done", **at, "part": {**part, "text": text}},
-        {"type": "response.output_item.done", "output_index": 0, "item": message(text)},
+        {"type": "response.output_item.done", "output_index": place, "item": message(text)},
     ]
     return _stream([*before, message(text), *calls], said, last)
 
